@@ -1,0 +1,476 @@
+/* fgs.h -- hand tiles from a producer kernel to a consumer kernel
+ *
+ * fgsync implements fine-grained synchronization (CUDA programming guide,
+ * section 4.6; "guide" below) on the CUDA Driver API: a buffer is filled with
+ * a sentinel bit pattern, the producer overwrites it in whole 16-byte chunks,
+ * the consumer re-issues its copy of a tile until no sentinel is left.
+ *
+ * This header is the whole stable API, in the order of use.  It needs no
+ * cuda.h and may be included before or after it.
+ *
+ * OWNERSHIP  make/open give an object to the caller, free/close take it back
+ *   (NULL is accepted, the call returns nothing, it is the last on the
+ *   object).  get borrows: valid until its owner is freed.  Close a device
+ *   after everything made from it; what the application brought (context,
+ *   stream, pointers) stays the application's.
+ * ERRORS  every fallible call returns fgs_result: 0 is success, negative is
+ *   failure.  Details go to the caller's fgs_error, which may be NULL.  After
+ *   a failure nothing was launched, changed or kept, unless the call says so;
+ *   an output handle is NULL then.
+ * THREADS  any: no condition.  object: one thread at a time per object (and
+ *   per device for objects made from it is not needed).  setup: before any
+ *   other call.  The calling thread's current CUDA context is left as found.
+ *   The library starts no thread; the software device has worker threads.
+ * UNITS  sizes in bytes, times in ns, a chunk is 16 aligned bytes, a tile is
+ *   what one consumer block loads at once.
+ * ENVIRONMENT  FGS_LOG=error|warn|info|debug  log to stderr
+ *   FGS_PROVIDER=cuda|sim     provider where the options name none
+ *   FGS_LIBCUDA=path          in place of libcuda.so.1
+ *   FGS_NVJITLINK=path        in place of libnvJitLink.so.13/.12; "none" hides it
+ *   FGS_PTX_DIR=dir           files here replace the embedded text by name
+ *   FGS_SIM_*                 knobs of the software device, see fgs_sim.h
+ */
+#ifndef FGS_H
+#define FGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FGS_API __attribute__((visibility("default")))
+#else
+#define FGS_API
+#endif
+
+/* ------------------------------------------------------------- version -- */
+
+#define FGS_VERSION_MAJOR 0
+#define FGS_VERSION_MINOR 1
+#define FGS_VERSION_PATCH 0
+#define FGS_VERSION                                                       \
+    (FGS_VERSION_MAJOR * 10000 + FGS_VERSION_MINOR * 100 + FGS_VERSION_PATCH)
+
+/* The run-time twin of FGS_VERSION.  Threads: any. */
+FGS_API int fgs_version(void);
+
+/* The driver's opaque types, as cuda.h declares them. */
+typedef struct CUctx_st *CUcontext;
+typedef struct CUstream_st *CUstream;
+typedef struct CUfunc_st *CUfunction;
+#if defined(_WIN64) || defined(__LP64__)
+typedef unsigned long long CUdeviceptr_v2;
+#else
+typedef unsigned int CUdeviceptr_v2;
+#endif
+typedef CUdeviceptr_v2 CUdeviceptr;
+
+/* ------------------------------------------------------------- results -- */
+
+/* Name, value, text.  Values are appended and never reused. */
+#define FGS_RESULTS(X)                                                        \
+    X(OK,             0,  "success")                                          \
+    X(E_INVAL,       -1,  "an argument is not valid")                         \
+    X(E_NULL,        -2,  "an argument that must not be NULL is NULL")        \
+    X(E_NOMEM,       -3,  "out of host memory")                               \
+    X(E_SIZE,        -4,  "a size or count is out of its range")              \
+    X(E_ALIGN,       -5,  "an address or size has the wrong alignment")       \
+    X(E_FREED,       -6,  "the object was freed or never made")               \
+    X(E_MISMATCH,    -7,  "objects that do not fit together")                 \
+    X(E_BUSY,        -8,  "the object is still in use by an unfinished run")  \
+    X(E_NODRIVER,    -9,  "no CUDA driver library could be opened")           \
+    X(E_NODEVICE,   -10,  "no such device")                                   \
+    X(E_ENTRY,      -11,  "the driver lacks an entry point")                  \
+    X(E_DRIVER,     -12,  "a driver call failed")                             \
+    X(E_JIT,        -13,  "the driver rejected the PTX")                      \
+    X(E_PTX,        -14,  "the PTX text is not valid")                        \
+    X(E_PTXVERSION, -15,  "the PTX text is newer than what can assemble it")  \
+    X(E_UNSUPPORTED,-16,  "the device cannot do what was asked for")          \
+    X(E_FILE,       -17,  "a file could not be read or written")              \
+    X(E_ABI,        -18,  "an option struct is from a newer header")          \
+    X(E_STATE,      -19,  "the call is not possible in this state")           \
+    X(E_LEAK,       -20,  "a tile kept its sentinel until the bound")         \
+    X(E_ABORTED,    -21,  "the run was aborted")                              \
+    X(E_FAULT,      -22,  "a kernel faulted; the context is lost")            \
+    X(E_CONTRACT,   -23,  "a kernel's text breaks a rule of its role")
+
+typedef enum fgs_result {
+#define FGS_RESULT_ENUM(id, value, text) FGS_##id = value,
+    FGS_RESULTS(FGS_RESULT_ENUM)
+#undef FGS_RESULT_ENUM
+    FGS_RESULT_FORCE_INT = 0x7fffffff
+} fgs_result;
+
+/* "FGS_E_LEAK", and its sentence.  Unknown values give "FGS_?" and "unknown
+ * result".  Owner: static.  Threads: any. */
+FGS_API const char *fgs_result_name(fgs_result r);
+FGS_API const char *fgs_strerror(fgs_result r);
+
+/*
+ * Where and why a call failed.  Fixed size, filled only on failure; fields
+ * that do not apply are zero or empty.  `text` alone is a complete sentence
+ * that names the thing, the place and the rule.
+ */
+typedef struct fgs_error {
+    fgs_result result;
+    int32_t driver;        /* the driver's CUresult, 0 = none                */
+    char name[64];         /* FGS_E_..., or the driver's error name          */
+    char text[1024];
+    char file[256];        /* PTX file, or "<name>" of embedded text         */
+    uint32_t line, column; /* in that file, from 1; 0 = none                 */
+    /* what a kernel recorded when it gave up (guide 4.6.8)                  */
+    char kernel[64];
+    char buffer[32];
+    uint64_t block, tile;
+    uint32_t chunk;        /* first chunk of the tile that held the sentinel */
+    uint8_t bits[16];      /* the chunk's bytes in memory order              */
+    uint64_t tries, elapsed_ns;
+} fgs_error;
+
+/* -------------------------------------------------------------- tables -- */
+
+/* Element types, guide table 16. */
+typedef enum fgs_element {
+    FGS_ELEMENT_F32 = 0,
+    FGS_ELEMENT_F16,
+    FGS_ELEMENT_BF16,
+    FGS_ELEMENT_E4M3,
+    FGS_ELEMENT_E5M2,
+    FGS_ELEMENT_E2M1,
+    FGS_ELEMENT_UE8M0,
+    FGS_ELEMENT_UE5M3,
+    FGS_ELEMENT_X8,
+    FGS_ELEMENT_META4,
+    FGS_ELEMENT_I32,
+    FGS_ELEMENT_I16,
+    FGS_ELEMENT_I8,
+    FGS_ELEMENT_I8FF,
+    FGS_ELEMENT_COUNT
+} fgs_element;
+
+/* Report mechanisms, guide table 15. */
+typedef enum fgs_mechanism {
+    FGS_MECHANISM_DISABLED = 0,
+    FGS_MECHANISM_W32,
+    FGS_MECHANISM_W16,
+    FGS_MECHANISM_W8,
+    FGS_MECHANISM_W4,
+    FGS_MECHANISM_EACH_FF,
+    FGS_MECHANISM_COUNT
+} fgs_mechanism;
+
+/* Copy engines, in the order in which AUTO tries them. */
+typedef enum fgs_engine {
+    FGS_ENGINE_AUTO = 0,
+    FGS_ENGINE_REPORT, /* hardware check, cc 10.7, PTX 9.4                   */
+    FGS_ENGINE_BULK,   /* bulk copy + scan in shared memory, cc 9.0          */
+    FGS_ENGINE_POLL,   /* strong 128-bit loads, cc 7.0                       */
+    FGS_ENGINE_COUNT
+} fgs_engine;
+
+typedef struct fgs_element_info {
+    const char *name;
+    uint32_t bits, sentinel, fill;
+    fgs_mechanism mechanism;
+} fgs_element_info;
+
+typedef struct fgs_mechanism_info {
+    const char *qualifier; /* the words behind ".mbarrier::report::"         */
+    uint32_t bits, sentinel;
+    uint32_t checks;       /* 0 none, 1 sampled per 16 bytes, 2 every        */
+} fgs_mechanism_info;
+
+/* Rows of the tables; NULL for a value out of range.  Owner: static.
+ * Threads: any. */
+FGS_API const fgs_element_info *fgs_element_get_info(fgs_element e);
+FGS_API const fgs_mechanism_info *fgs_mechanism_get_info(fgs_mechanism m);
+FGS_API const char *fgs_engine_name(fgs_engine e); /* "auto", "report" ...   */
+/* The value of a name; FGS_E_INVAL when there is none. */
+FGS_API fgs_result fgs_engine_find(const char *name, fgs_engine *out);
+
+/* ------------------------------------------------ allocator, log, device -- */
+
+typedef struct fgs_allocator {
+    void *(*alloc)(void *cookie, size_t size); /* malloc's alignment          */
+    void (*release)(void *cookie, void *ptr);
+    void *cookie;
+} fgs_allocator;
+
+typedef enum fgs_log_level {
+    FGS_LOG_ERROR = 1,
+    FGS_LOG_WARN,
+    FGS_LOG_INFO,
+    FGS_LOG_DEBUG
+} fgs_log_level;
+
+/* May be called from any thread; `id` is a stable word such as "load.jit". */
+typedef void (*fgs_log_fn)(void *cookie, fgs_log_level level, const char *id,
+                           const char *text);
+
+typedef struct fgs_device fgs_device;
+typedef struct fgs_buffer fgs_buffer;
+typedef struct fgs_kernel fgs_kernel;
+typedef struct fgs_plan fgs_plan;
+
+typedef struct fgs_device_opts {
+    size_t size;          /* sizeof(fgs_device_opts)                         */
+    const char *provider; /* "cuda", "sim"; NULL = $FGS_PROVIDER, else a GPU
+                             that can run an engine, else the software device;
+                             fgs_device_info says which and why              */
+    int32_t ordinal;      /* device of that provider              (default 0) */
+    uint32_t reserved;
+    CUcontext context;    /* the application's; NULL = the primary context,
+                             retained until close                            */
+    const fgs_allocator *allocator; /* copied; NULL = malloc                 */
+    fgs_log_fn log;                 /* NULL = none, or stderr by $FGS_LOG    */
+    void *log_cookie;
+    const char *ptx_dir;  /* NULL = $FGS_PTX_DIR, "" = none; copied          */
+} fgs_device_opts;
+
+/*
+ * Open a device.  The context must belong to the chosen provider's device
+ * `ordinal`; without one the primary context is retained.
+ *
+ * FGS_E_NODRIVER, FGS_E_NODEVICE, FGS_E_ENTRY, FGS_E_DRIVER
+ *
+ * Owner: caller, fgs_device_close.  Threads: any.
+ */
+FGS_API fgs_result fgs_device_open(fgs_device **out,
+                                   const fgs_device_opts *opts,
+                                   fgs_error *err);
+FGS_API void fgs_device_close(fgs_device *dev);
+
+typedef struct fgs_device_info {
+    size_t size;            /* in: sizeof(fgs_device_info)                   */
+    const char *provider;   /* "cuda" or "sim"                               */
+    const char *why;        /* a sentence: why this provider was taken       */
+    char name[128];         /* the device's own name                         */
+    int32_t ordinal;
+    int32_t cc;             /* compute capability times ten, 107 = 10.7      */
+    int32_t driver_version; /* as cuDriverGetVersion, 13000 = 13.0           */
+    int32_t sm_count;
+    uint64_t memory;        /* bytes                                         */
+    int32_t ptx_version;    /* highest PTX ISA the driver's JIT takes, times
+                               ten; 0 = unknown                              */
+    int32_t nvjitlink;      /* version times ten, 134 = 13.4; 0 = not found  */
+} fgs_device_info;
+FGS_API fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
+                                       fgs_error *err);
+
+/*
+ * Can this device run an engine?  FGS_OK, or FGS_E_UNSUPPORTED /
+ * FGS_E_PTXVERSION with a text that says what is lacking.  Nothing is loaded.
+ * Threads: object.
+ */
+FGS_API fgs_result fgs_device_can(fgs_device *dev, fgs_engine engine,
+                                  fgs_error *err);
+
+/*
+ * The provider's entry point of a documented driver name ("cuMemAlloc"), for
+ * applications that run on either provider.  NULL when it is absent.
+ * Owner: the device.  Threads: any.
+ */
+FGS_API void *fgs_device_get_proc(fgs_device *dev, const char *name);
+
+/* -------------------------------------------------------------- buffer -- */
+
+typedef struct fgs_buffer_desc {
+    size_t size;             /* sizeof(fgs_buffer_desc)                      */
+    const char *name;        /* for error texts, copied    (default "buffer") */
+    fgs_element element;     /*                            (default F32)     */
+    uint32_t reserved;
+    uint64_t tiles;          /* 1 .. 2^31 - 1                                */
+    uint64_t tile_bytes;     /* multiple of 16             (default 4096)    */
+    CUdeviceptr pointer;     /* the application's memory, 16-byte aligned;
+                                0 = allocate                                 */
+    uint64_t pointer_bytes;  /* its size; at least tiles * tile_bytes        */
+} fgs_buffer_desc;
+
+/*
+ * Make a buffer of tiles * tile_bytes bytes; contents undefined.
+ *
+ * FGS_E_SIZE   tiles or tile_bytes out of range, or pointer_bytes too small
+ * FGS_E_ALIGN  tile_bytes or pointer no multiple of 16
+ *
+ * Owner: caller; the application's memory stays its own.  Threads: object
+ * (the device).
+ */
+FGS_API fgs_result fgs_buffer_make(fgs_buffer **out, fgs_device *dev,
+                                   const fgs_buffer_desc *desc,
+                                   fgs_error *err);
+/* A buffer that an unfinished run uses is waited for first. */
+FGS_API void fgs_buffer_free(fgs_buffer *buf);
+FGS_API CUdeviceptr fgs_buffer_get_pointer(const fgs_buffer *buf);
+FGS_API uint64_t fgs_buffer_get_bytes(const fgs_buffer *buf);
+
+/*
+ * Copy between host memory and the buffer; synchronous with the host, ordered
+ * after nothing but earlier fgs_plan_wait calls.
+ *
+ * FGS_E_SIZE   offset + bytes is past the end
+ * FGS_E_BUSY   an unfinished run uses the buffer; nothing was copied
+ */
+FGS_API fgs_result fgs_buffer_write(fgs_buffer *buf, uint64_t offset,
+                                    const void *host, uint64_t bytes,
+                                    fgs_error *err);
+FGS_API fgs_result fgs_buffer_read(fgs_buffer *buf, uint64_t offset, void *host,
+                                   uint64_t bytes, fgs_error *err);
+
+/* -------------------------------------------------------------- kernel -- */
+
+typedef enum fgs_role {
+    FGS_ROLE_INIT = 1, /* fills the buffer with the sentinel, 4.6.4 step 2   */
+    FGS_ROLE_PRODUCER, /* writes each chunk once, 4.6.4 step 3               */
+    FGS_ROLE_CONSUMER  /* copies, checks, re-issues, uses, 4.6.4 step 4      */
+} fgs_role;
+
+typedef struct fgs_kernel_desc {
+    size_t size;         /* sizeof(fgs_kernel_desc)                          */
+    fgs_role role;
+    fgs_engine engine;   /* consumer only             (default FGS_ENGINE_AUTO) */
+    fgs_element element; /*                                  (default F32)   */
+    uint32_t weak;       /* bulk only: 1 = the weak copy; 0 = the strong one,
+                            the weak one where nothing assembles PTX 9.3     */
+    const char *stem;    /* another text of the same role by file stem, such
+                            as "scale_produce_fault"; NULL = the role's own  */
+} fgs_kernel_desc;
+
+/*
+ * Load the kernel of a role.  The text comes from the ptx_dir when a file of
+ * its name is there, else from the library.
+ *
+ * FGS_E_PTX, FGS_E_JIT    text refused: file, line, column in *err
+ * FGS_E_PTXVERSION        text newer than driver and nvJitLink
+ * FGS_E_UNSUPPORTED       the device lacks what the engine needs
+ * FGS_E_CONTRACT          entry or parameter list is not the role's
+ *
+ * Owner: caller.  Threads: object (the device).
+ */
+FGS_API fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
+                                   const fgs_kernel_desc *desc,
+                                   fgs_error *err);
+FGS_API void fgs_kernel_free(fgs_kernel *k);
+FGS_API const char *fgs_kernel_get_ptx(const fgs_kernel *k);
+FGS_API CUfunction fgs_kernel_get_function(const fgs_kernel *k);
+
+typedef struct fgs_kernel_info {
+    size_t size;              /* in: sizeof(fgs_kernel_info)                 */
+    const char *stem;         /* file stem, "report_consume"                 */
+    const char *entry;        /* entry name in the text                      */
+    const char *file;         /* file it came from, or "<stem.ptx>"          */
+    const char *assembled_by; /* "driver", "nvjitlink" or "sim"              */
+    fgs_engine engine;
+    int32_t ptx_version;      /* .version times ten                          */
+    char ptx_target[16];      /* .target                                     */
+    int32_t waits;            /* executes griddepcontrol.wait                */
+    int32_t triggers;         /* executes griddepcontrol.launch_dependents   */
+} fgs_kernel_info;
+FGS_API fgs_result fgs_kernel_get_info(const fgs_kernel *k,
+                                       fgs_kernel_info *info);
+
+/* The texts in the library: stem of the index-th, or NULL past the end. */
+FGS_API const char *fgs_ptx_stem(uint32_t index);
+/* Its text with all tokens replaced; NULL for an unknown stem. */
+FGS_API const char *fgs_ptx_text(const char *stem);
+
+/*
+ * Parse and check PTX text as the software device's loader does.  `file` is
+ * used in messages.  `report` is called for each error (text without the
+ * place); it may be NULL.  FGS_OK, FGS_E_PTX (first error in *err),
+ * FGS_E_NOMEM.  Threads: any.
+ */
+typedef void (*fgs_ptx_report_fn)(void *cookie, const char *file, uint32_t line,
+                                  uint32_t column, const char *text);
+FGS_API fgs_result fgs_ptx_check(const char *file, const char *text, size_t len,
+                                 fgs_ptx_report_fn report, void *cookie,
+                                 fgs_error *err);
+
+/* ---------------------------------------------------------------- plan -- */
+
+typedef struct fgs_plan_desc {
+    size_t size;           /* sizeof(fgs_plan_desc)                          */
+    fgs_kernel *init;      /* borrowed, must outlive the plan                */
+    fgs_kernel *producer;
+    fgs_kernel *consumer;
+    fgs_buffer *in;        /* f32, read by the producer                      */
+    fgs_buffer *mid;       /* the buffer that carries the sentinel           */
+    fgs_buffer *out;       /* written by the consumer                        */
+    uint64_t bound_ns;     /* time bound of each wait loop (default 2 s)     */
+    uint64_t max_tries;    /* bound on tries               (default 0 = none) */
+    uint64_t work_ns;      /* a producer block's extra time, for trials
+                                                           (default 0)       */
+    uint32_t no_pdl;       /* 1 = plain stream order       (default 0)       */
+    uint32_t reserved;
+    uint64_t fault_tile;   /* read by the *_fault kernels only               */
+    uint32_t fault_chunk;
+    uint32_t reserved2;
+} fgs_plan_desc;
+
+/*
+ * Make a plan init -> producer -> consumer in one stream (guide 4.6.6).  All
+ * kernels are loaded and both ends get the same shared memory carveout here,
+ * before the first launch (guide 4.6.5).
+ *
+ * FGS_E_MISMATCH  buffers of different shape, element or device, a kernel of
+ *                 another role or element, buffers that overlap
+ *
+ * Owner: caller.  Threads: object (the device).
+ */
+FGS_API fgs_result fgs_plan_make(fgs_plan **out, fgs_device *dev,
+                                 const fgs_plan_desc *desc, fgs_error *err);
+/* An unfinished run is waited for first. */
+FGS_API void fgs_plan_free(fgs_plan *plan);
+
+/*
+ * Launch `rounds` rounds into the application's stream (NULL = the legacy
+ * default stream) and return; each round fills the buffer anew (guide
+ * 4.6.4.5).  Nothing is synchronized.
+ *
+ * FGS_E_BUSY   the plan's last run was not waited for; nothing was launched
+ * FGS_E_SIZE   rounds is 0
+ *
+ * Threads: object.
+ */
+FGS_API fgs_result fgs_plan_run(fgs_plan *plan, CUstream stream,
+                                uint32_t rounds, fgs_error *err);
+
+/*
+ * Wait until the last run is over.
+ *
+ * FGS_E_LEAK   a tile kept its sentinel: kernel, buffer, tile, chunk, bits
+ *              in *err; all kernels returned, the context is usable
+ * FGS_E_FAULT  a kernel faulted; the context is lost
+ * FGS_E_STATE  nothing was run
+ */
+FGS_API fgs_result fgs_plan_wait(fgs_plan *plan, fgs_error *err);
+
+/* FGS_OK = over (not whether it was good), FGS_E_BUSY = not yet. */
+FGS_API fgs_result fgs_plan_query(fgs_plan *plan, fgs_error *err);
+
+/* What the last run that was waited for really did. */
+typedef struct fgs_receipt {
+    size_t size;            /* in: sizeof(fgs_receipt)                       */
+    fgs_engine engine;
+    uint32_t rounds;
+    uint64_t tiles;
+    uint64_t reissues;      /* copies or loads that were repeated            */
+    int32_t pdl;            /* programmatic serialization was set            */
+    int32_t overlap;        /* a consumer block started before the last
+                               producer block ended, by device timestamps    */
+    const char *pdl_why;    /* why it was set, or left out                   */
+    const char *assembled_by;
+    int32_t ptx_version;
+    char ptx_target[16];
+    const char *note;       /* what was substituted and why, "" = nothing    */
+    uint64_t elapsed_ns;    /* device time from the first fill to the end    */
+} fgs_receipt;
+FGS_API fgs_result fgs_plan_get_receipt(const fgs_plan *plan, fgs_receipt *out,
+                                        fgs_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FGS_H */

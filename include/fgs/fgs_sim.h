@@ -1,0 +1,88 @@
+/* fgs_sim.h -- the software device: knobs and entry points
+ *
+ * A CUDA device of compute capability 10.7 on the CPU, behind the driver API.
+ * Most programs reach it through fgs_device_open(provider = "sim"); this
+ * header is for tools and tests that turn its knobs or call cu* directly.  It
+ * may change before 1.0.
+ */
+#ifndef FGS_SIM_H
+#define FGS_SIM_H
+
+#include <fgs/fgs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which element of a 16-byte chunk a SAMPLED mechanism looks at (the ISA
+ * leaves it open: a correct program is right under all of them). */
+typedef enum fgs_sim_sample {
+    FGS_SIM_SAMPLE_RANDOM = 0,
+    FGS_SIM_SAMPLE_FIRST,
+    FGS_SIM_SAMPLE_LAST,
+    FGS_SIM_SAMPLE_ALL
+} fgs_sim_sample;
+
+/* Every knob as one row: member, type, environment variable, default, least,
+ * most, meaning. */
+#define FGS_SIM_KNOBS(X)                                                       \
+    X(seed, uint64_t, "FGS_SIM_SEED", 1, 0, UINT64_MAX,                        \
+      "seed of all choices that the ISA leaves open")                          \
+    X(sms, uint32_t, "FGS_SIM_SMS", 16, 1, 1024,                               \
+      "streaming multiprocessors")                                             \
+    X(threads, uint32_t, "FGS_SIM_THREADS", 0, 0, 256,                         \
+      "host threads; 0 = one a core; with 1 a run can be repeated exactly")    \
+    X(sample, uint32_t, "FGS_SIM_SAMPLE", 0, 0, 3,                             \
+      "sampled element: 0 random, 1 first, 2 last, 3 all")                     \
+    X(overlap, uint32_t, "FGS_SIM_OVERLAP", 1, 0, 1,                           \
+      "0 = a grid never starts before the one it depends on has ended")        \
+    X(memory, uint64_t, "FGS_SIM_MEMORY", 16ull << 30, 1u << 20, 1ull << 40,   \
+      "device memory, bytes; committed when touched")                          \
+    X(sm_threads, uint32_t, "FGS_SIM_SM_THREADS", 2048, 32, 65536,             \
+      "resident threads of an SM")                                             \
+    X(sm_blocks, uint32_t, "FGS_SIM_SM_BLOCKS", 32, 1, 1024,                   \
+      "resident blocks of an SM")                                              \
+    X(sm_registers, uint32_t, "FGS_SIM_SM_REGISTERS", 65536, 1024, 1u << 24,   \
+      "32-bit registers of an SM")                                             \
+    X(sm_shared, uint32_t, "FGS_SIM_SM_SHARED", 228 * 1024, 1024, 1u << 24,    \
+      "shared memory of an SM, bytes")                                         \
+    X(copy_ns, uint32_t, "FGS_SIM_COPY_NS", 600, 1, 1000000,                   \
+      "least device time between issue and end of a bulk copy, ns")
+
+typedef struct fgs_sim_config {
+    size_t size; /* sizeof(fgs_sim_config) */
+#define FGS_SIM_MEMBER(name, type, env, def, lo, hi, text) type name;
+    FGS_SIM_KNOBS(FGS_SIM_MEMBER)
+#undef FGS_SIM_MEMBER
+    const fgs_allocator *allocator; /* NULL = malloc; copied               */
+} fgs_sim_config;
+
+/* Defaults, then the environment on top.  FGS_E_INVAL names a variable whose
+ * value is no number or out of range. */
+FGS_API fgs_result fgs_sim_config_get(fgs_sim_config *cfg, fgs_error *err);
+
+/*
+ * Replace the configuration.  FGS_E_BUSY while any context of the software
+ * device is alive.  Threads: setup.
+ */
+FGS_API fgs_result fgs_sim_config_set(const fgs_sim_config *cfg,
+                                      fgs_error *err);
+
+/*
+ * The software device's entry point of a driver name ("cuInit",
+ * "cuMemAlloc_v2"), NULL when no driver has it.  Entry points that this
+ * device does not have return CUDA_ERROR_NOT_SUPPORTED.  Threads: any.
+ */
+FGS_API void *fgs_sim_get_proc(const char *name);
+
+/*
+ * The last fault of the calling process's software device as a sentence:
+ * kernel, PTX line, block, thread and rule.  "" when there was none.
+ * Owner: static, overwritten by the next fault.
+ */
+FGS_API const char *fgs_sim_last_fault(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FGS_SIM_H */

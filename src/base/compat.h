@@ -1,0 +1,21 @@
+/* compat.h -- the compiler extensions that the code uses, in one place */
+#ifndef FGS_BASE_COMPAT_H
+#define FGS_BASE_COMPAT_H
+
+#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define FGS__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define FGS__UNUSED            __attribute__((unused))
+#define FGS__ALIGN(n)          __attribute__((aligned(n)))
+#define FGS__LIKELY(x)         __builtin_expect(!!(x), 1)
+#define FGS__UNLIKELY(x)       __builtin_expect(!!(x), 0)
+
+/* Memory of a simulated program: its races are that program's, so the thread
+ * sanitizer does not look at the functions that touch it. */
+#define FGS__DEVICE_MEMORY __attribute__((no_sanitize("thread")))
+
+#pragma GCC poison strcpy strcat sprintf vsprintf alloca gets strtok
+
+#endif

@@ -1,0 +1,166 @@
+/* sim.h -- the software device's objects that several of its files share
+ *
+ * Host threads: API calls come from any thread and take the device's lock.
+ * Worker threads run the SMs; each SM belongs to one worker during an epoch,
+ * so an SM, its blocks and their warps are touched by one thread at a time.
+ *
+ * Device time is virtual, in picoseconds.  All SMs advance in epochs: no SM
+ * starts epoch n+1 before every SM has ended epoch n, and an idle device jumps
+ * to its next event.  The host's clock is never read.
+ */
+#ifndef FGS_SIM_SIM_H
+#define FGS_SIM_SIM_H
+
+#include "base/alloc.h"
+#include "ptx/module.h"
+#include "table/cu.h"
+#include <fgs/fgs_sim.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define FGS__SIM_NEVER UINT64_MAX
+enum { FGS__SIM_PS_PER_NS = 1000 };
+
+/* -------------------------------------------------- global memory: mem.c -- */
+
+/* One allocation: device addresses [lo, hi), host bytes at host + (addr-lo). */
+struct fgs__sim_range {
+    uint64_t lo, hi;
+    char *host;
+};
+
+struct fgs__sim_mem; /* all allocations of a device */
+
+/* The allocation that holds `addr`; false = none.  Any thread. */
+bool fgs__sim_mem_find(struct fgs__sim_mem *mem, uint64_t addr,
+                       struct fgs__sim_range *out);
+/* Changes whenever an allocation is made or freed: a cached range is good as
+ * long as this is unchanged. */
+uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem);
+
+/* Generic addresses: [0, SHARED_WINDOW) global as is; the windows below hold
+ * a block's shared memory and a thread's local memory, offset from their
+ * base.  No allocation lies in them. */
+#define FGS__SIM_SHARED_WINDOW 0x7f0000000000ull
+#define FGS__SIM_LOCAL_WINDOW  0x7f1000000000ull
+#define FGS__SIM_PARAM_WINDOW  0x7f2000000000ull
+#define FGS__SIM_CONST_WINDOW  0x7f3000000000ull
+#define FGS__SIM_WINDOW_BYTES  0x001000000000ull
+
+/* ------------------------------------------------- decoded code: code.c -- */
+
+struct fgs__sim_insn;
+
+/* A kernel ready to run; immutable and shared by all grids of it. */
+struct fgs__sim_code {
+    const struct fgs__ptx_func *func;
+    const fgs_allocator *alloc;
+    struct fgs__sim_insn *insn;
+    uint32_t insn_count;
+    unsigned char *consts;     /* broadcast constants, 64-byte aligned       */
+    size_t consts_bytes;
+    size_t reg_bytes;          /* register file of one warp                  */
+    uint32_t regs;             /* 32-bit registers a thread, for residency   */
+    uint32_t shared_bytes;     /* static                                     */
+    uint32_t local_bytes;      /* a thread                                   */
+    uint32_t param_bytes;
+    bool waits, triggers;      /* has griddepcontrol.wait / .launch_dependents */
+};
+
+/* Decode a checked function.  Module-scope variables have their addresses
+ * already.  FGS_E_PTX with a diagnostic for what cannot be executed yet. */
+fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
+                              const struct fgs__ptx_func *func,
+                              const fgs_allocator *a,
+                              struct fgs__ptx_diags *diags);
+void fgs__sim_code_free(struct fgs__sim_code *code);
+
+/* ------------------------------------------------------ grids: grid.c -- */
+
+struct fgs__sim_device;
+struct fgs__sim_ctx;
+
+struct fgs__sim_grid {
+    struct fgs__sim_device *dev;
+    struct fgs__sim_ctx *ctx;
+    const struct fgs__sim_code *code;
+    uint32_t grid[3], block[3];
+    uint64_t id;               /* %gridid                                    */
+    uint64_t blocks;           /* grid[0] * grid[1] * grid[2]                */
+    uint32_t threads;          /* of a block                                 */
+    uint32_t shared_bytes;     /* static + dynamic                           */
+    uint32_t dynamic_bytes;
+    const unsigned char *params; /* code->param_bytes, owned                 */
+    uint64_t rng;              /* seed of this grid's choices                */
+
+    /* The grids that griddepcontrol.wait waits for have ended and their
+     * memory is visible.  Written by the scheduler with release. */
+    atomic_bool deps_done;
+
+    /* scheduler's own */
+    uint64_t next_block;       /* first one that is not resident yet         */
+    atomic_uint_fast64_t triggered; /* blocks that triggered or ended        */
+    atomic_uint_fast64_t ended;
+    uint64_t start_ps;
+    atomic_uint_fast64_t end_ps; /* latest end of a block so far             */
+    struct fgs__sim_grid *next;
+};
+
+/* A thread of the block executed griddepcontrol.launch_dependents for the
+ * first time.  Called by the SM's worker. */
+void fgs__sim_grid_trigger(struct fgs__sim_grid *g);
+
+/* Report a fault of a kernel.  The first one of a context is kept as the text
+ * of fgs_sim_last_fault(), `cu` becomes the context's sticky error, and every
+ * block of the context stops at its next step.  `thread` < 0 = not known. */
+void fgs__sim_fault(struct fgs__sim_grid *g, CUresult cu,
+                    const struct fgs__ptx_insn *at, uint64_t block,
+                    int64_t thread, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
+/* The context has faulted: stop. */
+bool fgs__sim_stopped(const struct fgs__sim_grid *g);
+
+/* --------------------------------------------------------- SMs: sm.c -- */
+
+struct fgs__sim_block;
+
+struct fgs__sim_sm {
+    struct fgs__sim_device *dev;
+    struct fgs__sim_mem *mem;
+    const fgs_sim_config *cfg;
+    uint32_t id;
+    uint64_t now_ps;           /* start of what is executed next             */
+    uint64_t issue_ps;         /* when the issue slots are free again        */
+    uint64_t rng;
+    struct fgs__sim_block *blocks; /* resident ones                          */
+    uint32_t used_threads, used_blocks, used_regs, used_shared;
+    void *scratch;             /* of the executor, freed with the SM         */
+};
+
+/* --------------------------------------------------- blocks: block.c -- */
+
+/* Make the linear-th block of a grid resident at time now_ps.  NULL = no
+ * memory. */
+struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
+                                           struct fgs__sim_grid *g,
+                                           uint64_t linear, uint64_t now_ps);
+void fgs__sim_block_free(struct fgs__sim_block *b);
+
+enum fgs__sim_state {
+    FGS__SIM_RUNNING, /* reached until_ps, has more to do                    */
+    FGS__SIM_ASLEEP,  /* nothing to do before *wake_ps unless the grid's
+                         deps_done changes                                   */
+    FGS__SIM_ENDED,   /* all threads exited, no copy in flight               */
+    FGS__SIM_FAULTED  /* fault reported, or the context stopped              */
+};
+
+/* Run a block up to device time until_ps. *end_ps is its last instruction's
+ * time when it ended. */
+enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
+                                       uint64_t until_ps, uint64_t *wake_ps,
+                                       uint64_t *end_ps);
+struct fgs__sim_grid *fgs__sim_block_grid(const struct fgs__sim_block *b);
+/* Intrusive list of an SM's blocks. */
+struct fgs__sim_block **fgs__sim_block_next(struct fgs__sim_block *b);
+
+#endif

@@ -1,0 +1,78 @@
+/* cu.h -- the driver API's types, declared here so that no toolkit is needed
+ *
+ * Names, values and layouts are the driver's (cuda.h 13.x); a compile-only
+ * test compares them with cuda.h where a toolkit is found.  Enumerations are
+ * plain ints of the driver's size.
+ */
+#ifndef FGS_TABLE_CU_H
+#define FGS_TABLE_CU_H
+
+#include <fgs/fgs.h>
+
+typedef enum cudaError_enum {
+#define CURES(name, value, text) name = value,
+#include "table/curesult.def"
+#undef CURES
+    CURESULT_FORCE_INT = 0x7fffffff
+} CUresult;
+
+enum fgs__cu_const {
+#define CUC(name, value) name = value,
+#include "table/cuconst.def"
+#undef CUC
+    FGS__CU_CONST_FORCE_INT = 0x7fffffff
+};
+
+typedef int CUdevice;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUevent_st *CUevent;
+typedef unsigned long long cuuint64_t;
+typedef struct CUuuid_st {
+    char bytes[16];
+} CUuuid;
+typedef unsigned int CUdevice_attribute;
+typedef unsigned int CUfunction_attribute;
+typedef unsigned int CUpointer_attribute;
+typedef unsigned int CUjit_option;
+typedef unsigned int CUstreamCaptureStatus;
+typedef unsigned int CUdriverProcAddressQueryResult;
+typedef void (*CUhostFn)(void *data);
+
+/* One launch attribute; the value union is 64 bytes in the driver. */
+typedef struct CUlaunchAttribute_st {
+    unsigned int id;
+    char pad[8 - sizeof(unsigned int)];
+    union {
+        char pad[64];
+        int programmaticStreamSerializationAllowed;
+        int priority;
+        unsigned int sharedMemCarveout;
+        struct {
+            unsigned int x, y, z;
+        } clusterDim;
+        struct {
+            CUevent event;
+            int flags;
+            int triggerAtBlockStart;
+        } programmaticEvent;
+    } value;
+} CUlaunchAttribute;
+
+typedef struct CUlaunchConfig_st {
+    unsigned int gridDimX, gridDimY, gridDimZ;
+    unsigned int blockDimX, blockDimY, blockDimZ;
+    unsigned int sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute *attrs;
+    unsigned int numAttrs;
+} CUlaunchConfig;
+
+/* `extra` of a launch: parameters as one packed buffer. */
+#define CU_LAUNCH_PARAM_END_            ((void *)0)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER_ ((void *)1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE_    ((void *)2)
+
+#define CU_STREAM_LEGACY_     ((CUstream)1)
+#define CU_STREAM_PER_THREAD_ ((CUstream)2)
+
+#endif

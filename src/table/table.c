@@ -1,0 +1,132 @@
+/* table.c -- the rows of the .def files as arrays */
+#include "table/table.h"
+
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const fgs_mechanism_info mechanisms[FGS_MECHANISM_COUNT] = {
+#define MECH(id, name, sentinel, bits, checks)                                 \
+    [FGS_MECHANISM_##id] = { name, bits, sentinel, FGS__##checks },
+#include "table/mechanism.def"
+#undef MECH
+};
+
+static const struct {
+    fgs_element_info info;
+    enum fgs__rule rule;
+} elements[FGS_ELEMENT_COUNT] = {
+#define ELEM(id, name, bits, sentinel, fill, mech, rule)                       \
+    [FGS_ELEMENT_##id] = { { name, bits, sentinel, fill,                       \
+                             FGS_MECHANISM_##mech }, FGS__##rule },
+#include "table/element.def"
+#undef ELEM
+};
+
+const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT] = {
+    [FGS_ENGINE_AUTO] = { "auto", 0, 0, FGS__FEAT_B128, NULL, NULL },
+#define ENGINE(id, name, ptx, cc, feature, consumer, weak)                     \
+    [FGS_ENGINE_##id] = { name, ptx, cc, FGS__FEAT_##feature, consumer, weak },
+#include "table/engine.def"
+#undef ENGINE
+};
+
+static const struct fgs__arch archs[] = {
+#define ARCH(cc, family, ptx, b128, async, bulk, report, smem, blk, thr, blks) \
+    { cc, family, ptx, { b128, async, bulk, report }, smem, blk, thr, blks },
+#include "table/arch.def"
+#undef ARCH
+};
+
+static const struct fgs__launch_attr attrs[] = {
+#define LATTR(id, num, cc, needs) { #id, num, cc, needs },
+#include "table/launchattr.def"
+#undef LATTR
+};
+
+/* A row without a public constant does not compile above; a constant without
+ * a row shows here. */
+#define ONE(...) +1
+#define MECH ONE
+_Static_assert(FGS_MECHANISM_COUNT == 0
+#include "table/mechanism.def"
+               , "mechanism.def and fgs_mechanism disagree");
+#define ELEM ONE
+_Static_assert(FGS_ELEMENT_COUNT == 0
+#include "table/element.def"
+               , "element.def and fgs_element disagree");
+#define ENGINE ONE
+_Static_assert(FGS_ENGINE_COUNT == 1
+#include "table/engine.def"
+               , "engine.def and fgs_engine disagree");
+
+const fgs_mechanism_info *fgs_mechanism_get_info(fgs_mechanism m)
+{
+    return (unsigned)m < FGS_MECHANISM_COUNT ? &mechanisms[m] : NULL;
+}
+
+const fgs_element_info *fgs_element_get_info(fgs_element e)
+{
+    return (unsigned)e < FGS_ELEMENT_COUNT ? &elements[e].info : NULL;
+}
+
+enum fgs__rule fgs__element_rule(fgs_element e)
+{
+    return elements[e].rule;
+}
+
+const char *fgs_engine_name(fgs_engine e)
+{
+    return (unsigned)e < FGS_ENGINE_COUNT ? fgs__engines[e].name : NULL;
+}
+
+fgs_result fgs_engine_find(const char *name, fgs_engine *out)
+{
+    if (!name || !out)
+        return FGS_E_NULL;
+    for (int i = 0; i < FGS_ENGINE_COUNT; i++) {
+        if (!strcmp(fgs__engines[i].name, name)) {
+            *out = (fgs_engine)i;
+            return FGS_OK;
+        }
+    }
+    return FGS_E_INVAL;
+}
+
+const struct fgs__arch *fgs__arch_find(int cc)
+{
+    const struct fgs__arch *best = NULL;
+
+    for (size_t i = 0; i < COUNT(archs); i++) {
+        if (archs[i].cc <= cc && archs[i].cc / 10 == cc / 10)
+            best = &archs[i];
+    }
+    if (best)
+        return best;
+    for (size_t i = 0; i < COUNT(archs); i++) {
+        if (archs[i].cc <= cc)
+            best = &archs[i];
+    }
+    return best;
+}
+
+const struct fgs__launch_attr *fgs__launch_attr_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(attrs); i++) {
+        if (!strcmp(attrs[i].name, name))
+            return &attrs[i];
+    }
+    return NULL;
+}
+
+const char *fgs__feature_text(enum fgs__feature f)
+{
+    static const char *const text[FGS__FEAT_COUNT] = {
+        [FGS__FEAT_B128] = "128-bit strong loads and stores",
+        [FGS__FEAT_ASYNC] = "asynchronous copies (cp.async)",
+        [FGS__FEAT_BULK] = "bulk copies (cp.async.bulk)",
+        [FGS__FEAT_REPORT] = "bulk copies that report validity",
+    };
+
+    return text[f];
+}

@@ -1,0 +1,60 @@
+/* table.h -- the tables as C arrays and enumerations */
+#ifndef FGS_TABLE_TABLE_H
+#define FGS_TABLE_TABLE_H
+
+#include <fgs/fgs.h>
+
+enum fgs__checks { FGS__NONE = 0, FGS__SAMPLED = 1, FGS__EVERY = 2 };
+
+enum fgs__feature {
+    FGS__FEAT_B128,
+    FGS__FEAT_ASYNC,
+    FGS__FEAT_BULK,
+    FGS__FEAT_REPORT,
+    FGS__FEAT_COUNT
+};
+
+enum fgs__rule {
+    FGS__NEG0_TO_POS0,
+    FGS__NEVER_NAN,
+    FGS__NEVER_ONES,
+    FGS__NEVER_SENTINEL
+};
+
+struct fgs__engine {
+    const char *name;
+    int ptx, cc;
+    enum fgs__feature feature;
+    const char *consumer, *weak;
+};
+
+struct fgs__arch {
+    int cc, family, ptx;
+    uint8_t has[FGS__FEAT_COUNT];
+    uint32_t smem_kib, block_smem_kib, threads, blocks;
+};
+
+struct fgs__launch_attr {
+    const char *name;
+    unsigned int id;
+    int cc;
+    const char *needs;
+};
+
+/* Indexed by fgs_engine; entry 0 (AUTO) has the name only. */
+extern const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT];
+
+/* Producer's rule of an element (4.6.4.3). */
+enum fgs__rule fgs__element_rule(fgs_element e);
+
+/* The row of a compute capability, or of the newest one below it in the same
+ * major version; NULL for one that is older than all rows. */
+const struct fgs__arch *fgs__arch_find(int cc);
+
+/* The row of a launch attribute by name, NULL = none. */
+const struct fgs__launch_attr *fgs__launch_attr_find(const char *name);
+
+/* What a feature is called in messages. */
+const char *fgs__feature_text(enum fgs__feature f);
+
+#endif
