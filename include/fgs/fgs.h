@@ -371,10 +371,23 @@ typedef struct fgs_kernel_info {
 FGS_API fgs_result fgs_kernel_get_info(const fgs_kernel *k,
                                        fgs_kernel_info *info);
 
-/* The texts in the library: stem of the index-th, or NULL past the end. */
+/* The texts in the library: stem of the index-th, or NULL past the end.
+ * Owner: static.  Threads: any. */
 FGS_API const char *fgs_ptx_stem(uint32_t index);
-/* Its text with all tokens replaced; NULL for an unknown stem. */
-FGS_API const char *fgs_ptx_text(const char *stem);
+
+/*
+ * A text as it is loaded on a device of compute capability `cc` (times ten),
+ * all tokens replaced.
+ *
+ * size  in: bytes at buf; out: bytes needed with the NUL.  buf may be NULL
+ *       when *size is 0.
+ *
+ * FGS_E_SIZE   buf is too small; *size says what it takes
+ * FGS_E_INVAL  no text of that stem
+ * Threads: any.
+ */
+FGS_API fgs_result fgs_ptx_text(const char *stem, int32_t cc, char *buf,
+                                size_t *size, fgs_error *err);
 
 /*
  * Parse and check PTX text as the software device's loader does.  `file` is
