@@ -16,6 +16,6 @@
  * sanitizer does not look at the functions that touch it. */
 #define FGS__DEVICE_MEMORY __attribute__((no_sanitize("thread")))
 
-#pragma GCC poison strcpy strcat sprintf vsprintf alloca gets strtok
+#pragma GCC poison strcpy strcat sprintf vsprintf gets strtok
 
 #endif
