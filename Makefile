@@ -1,60 +1,98 @@
 # Makefile -- build, check, install: the only build description
 #
 # make help lists the targets.  User's flags come last: CC CFLAGS CPPFLAGS
-# LDFLAGS DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR; V=1 shows commands; BUILD is
-# where everything goes.
+# LDFLAGS AR DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR; V=1 shows commands;
+# BUILD is where everything goes; SAN=1 builds with ASan and UBSan, SAN=thread
+# with TSan, each in its own folder.  A build needs a C compiler, make and
+# POSIX sh, sed, od.
 
-BUILD  ?= build
-CC     ?= cc
-PREFIX ?= /usr/local
-V      ?= 0
+BUILD      ?= build
+PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR     ?= $(PREFIX)/bin
+V          ?= 0
+
+# Where tools/toolchain.sh puts the pinned assembler, and what is run from it.
+TOOLCHAIN_DIR ?= $(BUILD)/toolchain
+
+# The header states the version once.
+part    = $(shell sed -n 's/^\#define FGS_VERSION_$(1) //p' include/fgs/fgs.h)
+MAJOR  := $(call part,MAJOR)
+MINOR  := $(call part,MINOR)
+VERSION := $(MAJOR).$(MINOR).$(call part,PATCH)
+# Before 1.0 the minor number is part of the SONAME.
+SONAME  = libfgs.so.$(MAJOR).$(MINOR)
+SOFILE  = libfgs.so.$(VERSION)
 
 Q   = $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
-WARN   = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Werror
-BASE_C = -std=c11 -O2 -g $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off \
-         -D_GNU_SOURCE -Iinclude -Isrc
-SAN_C  = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+# ---------------------------------------------------------------- flags --
 
-# SAN=1 builds everything with ASan and UBSan in its own folder.
-ifdef SAN
-B     = $(BUILD)/asan
-FLAGS = $(BASE_C) $(SAN_C) $(CPPFLAGS) $(CFLAGS)
+WARN   = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wvla \
+         -Walloca -Werror
+BASE_C = -std=c11 -O2 -g $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off \
+         -D_GNU_SOURCE -Iinclude
+# Tools and examples see the public headers only.
+INNER  = $(BASE_C) -Isrc
+
+SAN_1      = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SAN_thread = -fsanitize=thread
+SAN_C      = $(SAN_$(SAN))
+B          = $(BUILD)$(if $(SAN),/$(if $(filter thread,$(SAN)),tsan,asan))
+
+# EXTRA: flags of single objects, as target-specific variables.
+EXTRA =
+FLAGS = $(EXTRA) $(SAN_C) $(CPPFLAGS) $(CFLAGS)
 LINK  = $(SAN_C) $(LDFLAGS)
-else
-B     = $(BUILD)
-FLAGS = $(BASE_C) $(CPPFLAGS) $(CFLAGS)
-LINK  = $(LDFLAGS)
-endif
-LIBS = -ldl -lpthread -lm
+LIBS  = -ldl -lpthread -lm
+
+# ---------------------------------------------------------------- files --
 
 SRC   = $(wildcard src/*/*.c)
 OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o
 TOOLS = $(wildcard tools/*.c)
-UNIT  = $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+TOBJ  = $(TOOLS:%.c=$(B)/%.o)
 PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in))
+PUBLIC = $(wildcard include/fgs/*.h include/fgs/*.cuh)
 
-all: $(B)/libfgs.a $(B)/fgs
+EXAMPLES = $(patsubst tools/examples/%.c,$(B)/examples/%, \
+             $(wildcard tools/examples/*.c))
+UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
+GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
+FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
+         $(wildcard tests/fake/*.c))
+DEPS = $(OBJ:.o=.d) $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
+       $(EXAMPLES:=.d)
 
-$(B)/libfgs.a: $(OBJ)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+SHARED = $(if $(SAN),,$(B)/$(SOFILE))
 
-$(B)/fgs: $(TOOLS:%.c=$(B)/%.o) $(B)/libfgs.a
-	$(call say,LD,$@)
-	$(Q)$(CC) $(LINK) -o $@ $^ $(LIBS)
+# The tool and the shared library join `all` when every floor is there.
+all: $(B)/libfgs.a
+full: all $(SHARED) $(B)/fgs
 
-$(B)/%.o: %.c
+run: full
+	$(Q)$(B)/fgs run
+
+# ---------------------------------------------------------------- rules --
+
+# Rewritten only when the flags are others than last time.
+export FGS_FLAGS_NOW := $(CC) $(BASE_C) $(SAN_C) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D); printf '%s\n' "$$FGS_FLAGS_NOW" | cmp -s - $@ || \
+	    printf '%s\n' "$$FGS_FLAGS_NOW" > $@
+FORCE:
+
+$(B)/src/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/tests/%: tests/unit/%.c $(B)/libfgs.a
+$(B)/tools/%.o: tools/%.c $(B)/flags
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(FLAGS) -MMD -MP -o $@ $< $(B)/libfgs.a \
-	    $(LINK) -lcmocka $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) $(FLAGS) -MMD -MP -c -o $@ $<
 
-# The kernels' text as C arrays: needs od and sed only.
+# The kernels' text as C arrays.
 $(B)/gen/embed_data.c: $(PTX) Makefile
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && { \
@@ -66,16 +104,185 @@ $(B)/gen/embed_data.c: $(PTX) Makefile
 	  echo 'const struct fgs__embedded fgs__embedded[] = {'; n=0; \
 	  for f in $(PTX); do n=$$((n + 1)); \
 	    echo "{ \"$${f#ptx/}\", text_$$n, sizeof text_$$n - 1 },"; done; \
-	  echo '{ 0, 0, 0 } };'; } > $@
+	  echo '{ 0, 0, 0 } };'; } > $@.new && mv $@.new $@
 
-$(B)/gen/embed_data.o: $(B)/gen/embed_data.c
-	$(Q)$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+$(B)/gen/embed_data.o: $(B)/gen/embed_data.c $(B)/flags
+	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
 
-unit: $(UNIT:%=$(B)/tests/%)
+$(B)/libfgs.a: $(OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# A symbol that is in the map and not in a header, or the other way round,
+# stops the build.
+$(B)/map.ok: src/fgs.map $(PUBLIC) tests/map.sh
+	$(call say,MAP,$<)
+	$(Q)mkdir -p $(@D) && sh tests/map.sh && : > $@
+
+$(B)/$(SOFILE): $(OBJ) src/fgs.map $(B)/map.ok
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
+	    -Wl,--version-script=src/fgs.map -o $@ $(OBJ) $(LIBS) $(LINK) && \
+	    ln -sf $(SOFILE) $(B)/$(SONAME) && ln -sf $(SONAME) $(B)/libfgs.so
+
+$(B)/fgs: $(TOBJ) $(B)/libfgs.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LIBS) $(LINK)
+
+$(B)/examples/%: tools/examples/%.c $(B)/libfgs.a
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
+	    $(B)/libfgs.a $(LIBS) $(LINK)
+
+# ---------------------------------------------------------------- tests --
+
+# A test has passed when its stamp is newer than its binary; a test with
+# skipped cases gets no stamp, so it runs again.  The logs keep the counts.
+test_c = mkdir -p $(@D) && $(CC) $(INNER) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
+         $(B)/libfgs.a -lcmocka $(LIBS) $(LINK)
+
+$(B)/tests/%: tests/unit/%.c $(B)/libfgs.a
+	$(call say,CC,$<)
+	$(Q)$(test_c)
+
+$(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfgs.a
+	$(call say,CC,$<)
+	$(Q)$(test_c)
+
+# A libcuda made for tests, opened by path.
+$(B)/tests/fake/%.so: tests/fake/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(INNER) -fvisibility=default $(FLAGS) -MMD -MP \
+	    -MF $(@:.so=.d) -shared -o $@ $< $(LINK)
+
+# What scripts and tests find in their environment.
+TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \
+           TC='$(abspath $(TOOLCHAIN_DIR))/nvidia/cu13' VERSION='$(VERSION)' \
+           MAKE='$(MAKE)' SAN='$(SAN)' \
+           LD_LIBRARY_PATH="$(abspath $(BUILD))/lib:$$LD_LIBRARY_PATH"
+run_test = $(TEST_ENV) sh tests/run.sh $(B)/log/$(1).log $(2)
+
+TREE = $(PTX) $(PUBLIC) Makefile README.md \
+       $(shell find src tools tests -type f 2>/dev/null)
+SCRIPT_ok = $(patsubst tests/%.sh,$(B)/ok/%,$(1))
+UNIT_SH  = $(wildcard tests/unit/*.sh)
+PTX_SH   = $(wildcard tests/ptx/*.sh)
+CHECK_SH = $(wildcard tests/check_*.sh)
+GPU_SH   = $(wildcard tests/gpu/*.sh)
+
+UNIT_OK = $(patsubst $(B)/tests/%,$(B)/ok/unit/%,$(UNIT)) \
+          $(call SCRIPT_ok,$(UNIT_SH))
+MORE_OK = $(call SCRIPT_ok,$(PTX_SH) $(CHECK_SH))
+# Tests that say so in their text run under TSan, or on a real device.
+TSAN_OK = $(patsubst tests/unit/%.c,$(B)/ok/unit/%, \
+            $(shell grep -l TSAN tests/unit/*.c 2>/dev/null))
+ANY_OK  = $(patsubst tests/unit/%.c,$(B)/ok/any/%, \
+            $(shell grep -l FGS_PROVIDER tests/unit/*.c 2>/dev/null))
+GPU_OK  = $(patsubst $(B)/tests/%,$(B)/ok/%,$(GPU)) $(call SCRIPT_ok,$(GPU_SH)) \
+          $(ANY_OK)
+
+$(B)/ok/unit/%: $(B)/tests/% $(FAKE) $(B)/fgs tests/run.sh
+	@$(call run_test,unit/$*,$<) $@
+$(B)/ok/any/%: $(B)/tests/%
+	@FGS_PROVIDER=cuda $(call run_test,any/$*,$<) $@
+$(B)/ok/gpu/%: $(B)/tests/gpu/%
+	@FGS_PROVIDER=cuda $(call run_test,gpu/$*,$<) $@
+$(B)/ok/%: tests/%.sh $(TREE) all
+	@$(call run_test,$*,$<) $@
+
+# test: everything without a GPU, one build; the others are what check runs
+# in further builds.  build-tests only compiles.
+unit: $(UNIT)
 	$(Q)for t in $^; do $$t || exit 1; done
+test: test-unit test-more
+test-unit: $(UNIT_OK)
+test-more: $(MORE_OK)
+test-thread: $(TSAN_OK)
+test-gpu: $(GPU_OK)
+build-tests: all $(UNIT) $(GPU) $(FAKE) $(EXAMPLES)
+
+# The names of all logs of a set of tests, for the totals.
+logs-%:
+	@printf '%s\n' $(patsubst $(B)/ok/%,$(B)/log/%.log,$($*_OK))
+
+DRIVE = BUILD='$(BUILD)' CC='$(CC)' MAKE='$(MAKE)' \
+        TOOLCHAIN_DIR='$(TOOLCHAIN_DIR)' sh
+
+check:
+	+@$(DRIVE) tests/check.sh
+
+check-gpu:
+	+@$(DRIVE) tests/gpu.sh
+
+toolchain:
+	$(Q)sh tools/toolchain.sh $(TOOLCHAIN_DIR)
+
+# -------------------------------------------------------------- install --
+
+HDIR  = $(DESTDIR)$(INCLUDEDIR)/fgs
+LDIR  = $(DESTDIR)$(LIBDIR)
+CMDIR = $(LDIR)/cmake/fgs
+
+# fgs.pc and fgsConfig.cmake are written here: built earlier they would keep
+# another prefix.
+install: all
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)mkdir -p $(HDIR) $(LDIR)/pkgconfig $(CMDIR) $(DESTDIR)$(BINDIR)
+	$(Q)install -m 644 $(PUBLIC) $(HDIR)
+	$(Q)install -m 644 $(B)/libfgs.a $(LDIR)
+	$(Q)install -m 755 $(B)/$(SOFILE) $(LDIR)
+	$(Q)ln -sf $(SOFILE) $(LDIR)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(LDIR)/libfgs.so
+	$(Q)install -m 755 $(B)/fgs $(DESTDIR)$(BINDIR)/fgs
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' \
+	    'libdir=$(LIBDIR)' '' 'Name: fgs' \
+	    'Description: fine-grained synchronization of CUDA kernels' \
+	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
+	    'Libs: -L$${libdir} -lfgs' 'Libs.private: -ldl -lpthread -lm' \
+	    > $(LDIR)/pkgconfig/fgs.pc
+	$(Q)printf '%s\n' '# fgsConfig.cmake -- find_package(fgs): fgs::fgs' \
+	    'set(fgs_VERSION $(VERSION))' \
+	    'if(NOT TARGET fgs::fgs)' \
+	    '  add_library(fgs::fgs SHARED IMPORTED)' \
+	    '  set_target_properties(fgs::fgs PROPERTIES' \
+	    '    IMPORTED_LOCATION "$(LIBDIR)/$(SOFILE)"' \
+	    '    IMPORTED_SONAME "$(SONAME)"' \
+	    '    INTERFACE_INCLUDE_DIRECTORIES "$(INCLUDEDIR)")' \
+	    'endif()' > $(CMDIR)/fgsConfig.cmake
+
+uninstall:
+	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
+	$(Q)rm -f $(patsubst include/fgs/%,$(HDIR)/%,$(PUBLIC)) $(LDIR)/libfgs.a \
+	    $(LDIR)/$(SOFILE) $(LDIR)/$(SONAME) $(LDIR)/libfgs.so \
+	    $(DESTDIR)$(BINDIR)/fgs $(LDIR)/pkgconfig/fgs.pc \
+	    $(CMDIR)/fgsConfig.cmake
+	$(Q)for d in $(HDIR) $(CMDIR); do \
+	    [ ! -d $$d ] || rmdir $$d 2>/dev/null || :; done
+
+# ----------------------------------------------------------------- rest --
 
 clean:
-	rm -rf $(BUILD)
+	$(Q)rm -rf $(BUILD)
 
-.PHONY: all unit clean
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+help:
+	@printf '%s\n' \
+	  'make            build $(BUILD)/libfgs.a, $(SONAME), fgs' \
+	  'make run        build and hand tiles over, verified' \
+	  'make check      every test that needs no GPU' \
+	  'make check-gpu  every test on the first real device' \
+	  'make toolchain  fetch the pinned PTX assembler for make check' \
+	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
+	  'make clean      remove $(BUILD)' '' \
+	  'V=1 BUILD=dir SAN=1 SAN=thread CC CFLAGS CPPFLAGS LDFLAGS AR DESTDIR' \
+	  'PREFIX LIBDIR INCLUDEDIR BINDIR TOOLCHAIN=none' ''
+	@for f in Makefile include/fgs/* ptx/* src/*/* tools/* tools/examples/* \
+	    tests/*.sh tests/unit/* tests/gpu/* tests/fake/*; do \
+	  [ ! -f $$f ] || sed -n \
+	    "1,2s|^[^A-Za-z]*[A-Za-z0-9_.]* -- \(.*\)|$$f \1|p" $$f; done | \
+	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
+	  printf '%-34s %s\n' "$$f" "$$t"; done
+
+.PHONY: all full unit run check check-gpu toolchain install uninstall clean help FORCE \
+        test test-unit test-more test-thread test-gpu build-tests
+.SECONDARY:
+-include $(DEPS)
