@@ -7,8 +7,12 @@
  *
  * A register is an array over 32 lanes of its natural width (b8: 32 bytes ...
  * b128: 512 bytes), 64-byte aligned; a predicate is one 32-bit mask in a slot
- * of its own.  Constants lie broadcast in the code's constant bank, so a
- * handler reads a register or an immediate in the same way.
+ * of its own.  Constants and the special registers that do not change lie
+ * broadcast in the same bank, so a handler reads a register, an immediate or
+ * %tid.x in the same way.
+ *
+ * Handlers that gain from wide vectors stand in exec_*.c files, which are
+ * compiled once an ISA level with FGS__ISA set: see FGS__LEVEL.
  */
 #ifndef FGS_SIM_EXEC_H
 #define FGS_SIM_EXEC_H
@@ -22,8 +26,7 @@ struct fgs__sim_insn;
 typedef const struct fgs__sim_insn *(*fgs__sim_fn)(
     struct fgs__sim_warp *w, const struct fgs__sim_insn *i);
 
-/* Reference to an operand: byte offset (multiple of 64) in a bank, the bank in
- * bit 0 (0 registers, 1 constants). */
+/* Reference to an operand: byte offset (multiple of 64) in the warp's bank. */
 typedef uint32_t fgs__sim_ref;
 #define FGS__SIM_NOREF UINT32_MAX
 
@@ -36,6 +39,9 @@ struct fgs__sim_insn {
     fgs__sim_ref guard;       /* predicate, NOREF = none                     */
     uint32_t guard_flip;      /* 0, or ~0 for @!p                            */
     int64_t imm;              /* address offset, count, mask ...             */
+    uint32_t cost_ps;         /* added to the warp's time before it runs; the
+                                 decoder sets that of an ALU instruction     */
+    bool blocks;              /* a selector sets it: may call _warp_block    */
     uint32_t aux[4];          /* small facts of the family                   */
     const struct fgs__sim_insn *target; /* of a branch                       */
     const struct fgs__ptx_insn *src;    /* for messages                      */
@@ -43,7 +49,9 @@ struct fgs__sim_insn {
 
 /* Why a split does not run.  A blocked split stands at its instruction and
  * executes it again when woken: the handler then finds what it waits for, or
- * blocks again. */
+ * blocks again.  `phase` and `token` keep their values over that and are zero
+ * again at the next instruction; splits with a phase other than 0 are not
+ * merged with others that come to the same place. */
 enum fgs__sim_wait {
     FGS__SIM_READY,
     FGS__SIM_WAIT_EVENT,  /* block->events changed, or wake_ps reached       */
@@ -62,10 +70,11 @@ struct fgs__sim_split {
                                  its first execution                         */
     uint64_t wake_ps;
     uint64_t token;           /* free for the instruction that blocks        */
+    uint32_t turn;            /* w->turn when it last ran                    */
 };
 
 struct fgs__sim_warp {
-    unsigned char *bank[2];   /* registers, constants                        */
+    unsigned char *bank;      /* registers, special registers, constants     */
     uint32_t exec;            /* lanes that the handler works on             */
     uint32_t live;            /* lanes that have not exited                  */
     uint32_t cur;             /* index of the running split                  */
@@ -75,6 +84,10 @@ struct fgs__sim_warp {
     struct fgs__sim_sm *sm;
     uint32_t id;              /* in the block                                */
     uint64_t now_ps;          /* this warp's time                            */
+    uint64_t stop_ps;         /* end of its slice                            */
+    uint64_t fair_ps;         /* when the split that waited longest runs     */
+    uint32_t turn;            /* counts the changes of split                 */
+    unsigned char *local;     /* code->local_bytes a lane, one after another */
     struct fgs__sim_range cache; /* last allocation hit                      */
     uint32_t cache_gen;
 };
@@ -98,6 +111,7 @@ struct fgs__sim_block {
     unsigned char *shared;    /* grid->shared_bytes, 128-byte aligned        */
     uint8_t *mbar_live;       /* a byte per 8 bytes of shared: initialized   */
     uint32_t events;          /* counts whatever may release a waiting split */
+    uint64_t event_ps;        /* when the last one happened                  */
     bool triggered;
     bool faulted;
     uint64_t end_ps;          /* latest time of a warp that ended            */
@@ -110,7 +124,28 @@ struct fgs__sim_block {
 
 static inline void *fgs__sim_at(const struct fgs__sim_warp *w, fgs__sim_ref r)
 {
-    return w->bank[r & 1] + (r & ~1u);
+    return w->bank + r;
+}
+
+/* The running split. */
+static inline struct fgs__sim_split *fgs__sim_cur(struct fgs__sim_warp *w)
+{
+    return &w->split[w->cur];
+}
+
+/* The instruction took that much longer than its cost_ps. */
+static inline void fgs__sim_warp_delay(struct fgs__sim_warp *w, uint64_t ps)
+{
+    w->now_ps += ps;
+}
+
+/* Something happened at device time `ps` that may release a split of the
+ * block: those in FGS__SIM_WAIT_EVENT execute their instruction again. */
+static inline void fgs__sim_block_event(struct fgs__sim_block *b, uint64_t ps)
+{
+    b->events++;
+    if (ps > b->event_ps)
+        b->event_ps = ps;
 }
 
 /* Fault at this instruction; the handler returns its result (NULL). */
@@ -129,7 +164,12 @@ const struct fgs__sim_insn *fgs__sim_warp_block(struct fgs__sim_warp *w,
                                                 enum fgs__sim_wait why,
                                                 uint64_t wake_ps);
 
-/* End the lanes of w->exec. */
+/* Move `lanes` (a proper subset) out of the running split into a split of
+ * their own that goes on at `pc`.  Shrinks w->exec too. */
+void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
+                         const struct fgs__sim_insn *pc);
+
+/* End the lanes of w->exec; the handler returns its result (NULL). */
 const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
                                                const struct fgs__sim_insn *i);
 
@@ -137,11 +177,24 @@ const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
 
 struct fgs__sim_decoder;      /* code.c: function, diags, constant bank      */
 
-/* Operand n of an instruction as a reference of `type`: a register, or a
- * constant broadcast as that type.  A diagnostic and NOREF when it cannot. */
+/* An operand that is read as `type`: a register of that width, a constant
+ * broadcast as that type, a special register that does not change, the address
+ * of a variable in its state space.  A diagnostic and NOREF when it cannot. */
 fgs__sim_ref fgs__sim_ref_of(struct fgs__sim_decoder *d,
                              const struct fgs__ptx_operand *o,
                              enum fgs__ptx_type type);
+/* An operand that is written as `type`: a register of that width, or `_`. */
+fgs__sim_ref fgs__sim_ref_dst(struct fgs__sim_decoder *d,
+                              const struct fgs__ptx_operand *o,
+                              enum fgs__ptx_type type);
+/* A predicate that is read, p or !p; the mask is *ref ^ *flip. */
+fgs__sim_ref fgs__sim_ref_pred(struct fgs__sim_decoder *d,
+                               const struct fgs__ptx_operand *o,
+                               uint32_t *flip);
+/* A register as it is, of any width (bits), for cvt, ld and st. */
+fgs__sim_ref fgs__sim_ref_reg(struct fgs__sim_decoder *d,
+                              const struct fgs__ptx_operand *o,
+                              unsigned *bits);
 /* A constant of the bank, broadcast over 32 lanes of `bits` (8 ... 64). */
 fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
                                 unsigned bits);
@@ -165,6 +218,15 @@ bool fgs__sim_ref_addr(struct fgs__sim_decoder *d,
 typedef bool (*fgs__sim_sel)(struct fgs__sim_decoder *d,
                              const struct fgs__ptx_insn *src,
                              struct fgs__sim_insn *out);
+
+/* ISA levels.  A selector of a family listed here is defined in an exec_*.c
+ * file as FGS__LEVEL(fgs__sim_sel_<family>), everything else there is static
+ * or wrapped in FGS__LEVEL too; isa.c picks one at run time. */
+#define FGS__SIM_LEVELED(X)                                                    \
+    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(warp)
+#define FGS__CAT2(a, b)   a##b
+#define FGS__CAT(a, b)    FGS__CAT2(a, b)
+#define FGS__LEVEL(name)  FGS__CAT(name, FGS__ISA)
 
 /* Device memory: host pointer for `bytes` at a global or generic-as-global
  * address, or NULL when no allocation holds all of them. */

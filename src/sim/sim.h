@@ -57,9 +57,11 @@ struct fgs__sim_code {
     const fgs_allocator *alloc;
     struct fgs__sim_insn *insn;
     uint32_t insn_count;
-    unsigned char *consts;     /* broadcast constants, 64-byte aligned       */
-    size_t consts_bytes;
-    size_t reg_bytes;          /* register file of one warp                  */
+    unsigned char *image;      /* a warp's bank at its start: registers zero,
+                                  constants broadcast                        */
+    size_t bank_bytes;         /* of one warp, multiple of 64                */
+    struct fgs__sim_sreg_slot *sregs; /* special registers in the bank       */
+    uint32_t sreg_count;
     uint32_t regs;             /* 32-bit registers a thread, for residency   */
     uint32_t shared_bytes;     /* static                                     */
     uint32_t local_bytes;      /* a thread                                   */
