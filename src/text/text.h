@@ -1,0 +1,101 @@
+/* text.h -- PTX texts by stem: found, expanded, ready for a loader
+ *
+ * A stem ("report_consume") names a kernel text; variant.def says which file
+ * of ptx/ holds it and which tokens make it.  The entry of a stem's text is
+ * "fgs_" and the stem.
+ */
+#ifndef FGS_TEXT_TEXT_H
+#define FGS_TEXT_TEXT_H
+
+#include <fgs/fgs.h>
+
+/* Shape of the kernels in ptx/ (guide 4.6.6); tokens of the same names. */
+enum {
+    FGS__CHUNK_BYTES = 16,
+    FGS__TILE_BYTES = 4096,
+    FGS__TILE_CHUNKS = FGS__TILE_BYTES / FGS__CHUNK_BYTES,
+    FGS__TILE_ELEMS = 1024,
+    FGS__BLOCK_THREADS = 256 /* one chunk a thread */
+};
+
+/* Give-up records hold this chunk when none of the tile was bad any more. */
+#define FGS__NO_CHUNK UINT32_MAX
+
+struct fgs__text {
+    char *text;  /* NUL behind `len` bytes, none inside                      */
+    size_t len;
+    char *file;  /* for messages: "DIR/NAME" or "<STEM.ptx>"; lines of the
+                    text are lines of that file                              */
+    fgs_allocator alloc;
+};
+
+/*
+ * The text of a stem for a device of compute capability `cc` (times ten).
+ *
+ * ptx_dir  NULL or "" = none.  Where it holds STEM.ptx, that file is the text
+ *          as it stands (a stem that the library does not know is found so
+ *          too); else where it holds the file of the stem's template, that one
+ *          is expanded; else the library's own text is.
+ *
+ * FGS_E_INVAL        no text of that stem
+ * FGS_E_UNSUPPORTED  the stem's kernel needs what `cc` has not
+ * FGS_E_FILE         ptx_dir, or a file in it, could not be read
+ * FGS_E_PTX          bad token, or a NUL in the text: file, line, column
+ * FGS_E_NOMEM
+ *
+ * Owner: caller, fgs__text_free.  On failure *out is zeroed.  Threads: any.
+ */
+fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
+                          const char *ptx_dir, const fgs_allocator *a,
+                          fgs_error *err);
+/* Accepts a zeroed struct. */
+void fgs__text_free(struct fgs__text *t);
+
+/* ----------------------------------------------- parts, for their tests -- */
+
+struct fgs__var {
+    const char *name;
+    const char *value;
+};
+
+/*
+ * Replace every @NAME@ of `src` (NAME = capitals, digits, _).  An @ that no
+ * capital follows stands for itself: a guard is @%p.  Values hold no newline,
+ * so lines keep their numbers.  The result has a NUL behind *out_len bytes.
+ *
+ * FGS_E_PTX  unknown or unterminated token, or a NUL: file, line, column
+ */
+fgs_result fgs__text_expand(char **out, size_t *out_len, const char *src,
+                            size_t len, const struct fgs__var *var,
+                            size_t vars, const char *file,
+                            const fgs_allocator *a, fgs_error *err);
+
+/*
+ * A whole file.  *out is NULL, with FGS_OK, when there is no such file.
+ * FGS_E_FILE names the file and the reason.
+ */
+fgs_result fgs__text_read(char **out, size_t *len, const char *path,
+                          const fgs_allocator *a, fgs_error *err);
+
+/* One row of variant.def. */
+struct fgs__variant {
+    const char *stem, *file;
+    fgs_role role;
+    int feature;     /* enum fgs__feature */
+    const struct fgs__var *var; /* ends with name NULL */
+};
+/* NULL = no such stem, or past the end. */
+const struct fgs__variant *fgs__variant_find(const char *stem);
+const struct fgs__variant *fgs__variant_at(uint32_t index);
+
+enum { FGS__VARS_MAX = 64, FGS__VALUE_MAX = 64 };
+struct fgs__vars {
+    size_t count;
+    struct fgs__var var[FGS__VARS_MAX];
+    char value[FGS__VARS_MAX][FGS__VALUE_MAX]; /* those that were formatted */
+};
+/* All tokens of a variant on a device of compute capability cc. */
+void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
+                       int cc);
+
+#endif
