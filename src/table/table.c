@@ -24,11 +24,26 @@ static const struct {
 };
 
 const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT] = {
-    [FGS_ENGINE_AUTO] = { "auto", 0, 0, FGS__FEAT_B128, NULL, NULL },
-#define ENGINE(id, name, ptx, cc, feature, consumer, weak)                     \
-    [FGS_ENGINE_##id] = { name, ptx, cc, FGS__FEAT_##feature, consumer, weak },
+    [FGS_ENGINE_AUTO] = { "auto", 0, 0, FGS__FEAT_B128, NULL, NULL, 0 },
+#define ENGINE(id, name, ptx, cc, feature, consumer, weak, weak_ptx)           \
+    [FGS_ENGINE_##id] = { name, ptx, cc, FGS__FEAT_##feature, consumer, weak,  \
+                          weak_ptx },
 #include "table/engine.def"
 #undef ENGINE
+};
+
+const struct fgs__role fgs__roles[FGS__ROLE_COUNT] = {
+#define ROLE(id, name, stem) [FGS_ROLE_##id] = { name, stem },
+#include "table/role.def"
+#undef ROLE
+};
+
+static const struct {
+    int cuda, ptx;
+} isas[] = {
+#define ISA(cuda, ptx) { cuda, ptx },
+#include "table/isa.def"
+#undef ISA
 };
 
 static const struct fgs__arch archs[] = {
@@ -117,6 +132,17 @@ const struct fgs__launch_attr *fgs__launch_attr_find(const char *name)
             return &attrs[i];
     }
     return NULL;
+}
+
+int fgs__isa_of_cuda(int version)
+{
+    int ptx = 0;
+
+    for (size_t i = 0; i < COUNT(isas); i++) {
+        if (isas[i].cuda <= version)
+            ptx = isas[i].ptx;
+    }
+    return ptx;
 }
 
 const char *fgs__feature_text(enum fgs__feature f)

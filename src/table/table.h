@@ -26,6 +26,12 @@ struct fgs__engine {
     int ptx, cc;
     enum fgs__feature feature;
     const char *consumer, *weak;
+    int weak_ptx;
+};
+
+struct fgs__role {
+    const char *name;
+    const char *stem; /* of its text; NULL = the engine's row says */
 };
 
 struct fgs__arch {
@@ -43,6 +49,15 @@ struct fgs__launch_attr {
 
 /* Indexed by fgs_engine; entry 0 (AUTO) has the name only. */
 extern const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT];
+
+/* Indexed by fgs_role; entry 0 is empty. */
+enum { FGS__ROLE_COUNT = FGS_ROLE_CONSUMER + 1 };
+extern const struct fgs__role fgs__roles[FGS__ROLE_COUNT];
+
+/* Highest PTX ISA, times ten, of a CUDA version as cuDriverGetVersion has it
+ * (13000 = 13.0): the newest row at or below it; 0 for one that is older than
+ * all rows. */
+int fgs__isa_of_cuda(int version);
 
 /* Producer's rule of an element (4.6.4.3). */
 enum fgs__rule fgs__element_rule(fgs_element e);
