@@ -101,7 +101,6 @@ struct fgs__sim_named_bar {   /* bar.sync of a number                        */
 struct fgs__sim_copy;         /* a bulk copy in flight, bulk.c               */
 
 struct fgs__sim_block {
-    struct fgs__sim_block *next;
     struct fgs__sim_grid *grid;
     struct fgs__sim_sm *sm;
     uint64_t linear;

@@ -38,14 +38,15 @@ bool fgs__sim_mem_find(struct fgs__sim_mem *mem, uint64_t addr,
  * long as this is unchanged. */
 uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem);
 
-/* Generic addresses: [0, SHARED_WINDOW) global as is; the windows below hold
- * a block's shared memory and a thread's local memory, offset from their
- * base.  No allocation lies in them. */
-#define FGS__SIM_SHARED_WINDOW 0x7f0000000000ull
-#define FGS__SIM_LOCAL_WINDOW  0x7f1000000000ull
-#define FGS__SIM_PARAM_WINDOW  0x7f2000000000ull
-#define FGS__SIM_CONST_WINDOW  0x7f3000000000ull
-#define FGS__SIM_WINDOW_BYTES  0x001000000000ull
+/* Generic addresses: below the windows global as is; the windows hold a
+ * block's shared memory and a thread's local memory, offset from their base.
+ * They lie above every user-space address of the host, so that neither an
+ * allocation nor pinned host memory can fall into one. */
+#define FGS__SIM_SHARED_WINDOW 0x0000800000000000ull
+#define FGS__SIM_LOCAL_WINDOW  0x0000801000000000ull
+#define FGS__SIM_PARAM_WINDOW  0x0000802000000000ull
+#define FGS__SIM_CONST_WINDOW  0x0000803000000000ull
+#define FGS__SIM_WINDOW_BYTES  0x0000001000000000ull
 
 /* ------------------------------------------------- decoded code: code.c -- */
 
@@ -70,7 +71,10 @@ struct fgs__sim_code {
 };
 
 /* Decode a checked function.  Module-scope variables have their addresses
- * already.  FGS_E_PTX with a diagnostic for what cannot be executed yet. */
+ * already; .shared ones their offset, behind every function's own frame, and
+ * shared_bytes covers those that the function uses.  An extern array without a
+ * size begins at shared_bytes.  FGS_E_PTX with a diagnostic for what cannot be
+ * executed yet. */
 fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
                               const struct fgs__ptx_func *func,
                               const fgs_allocator *a,
@@ -109,7 +113,8 @@ struct fgs__sim_grid {
 };
 
 /* A thread of the block executed griddepcontrol.launch_dependents for the
- * first time.  Called by the SM's worker. */
+ * first time.  Called by the SM's worker, which sets block->triggered; a block
+ * that ends without it is counted by sm.c. */
 void fgs__sim_grid_trigger(struct fgs__sim_grid *g);
 
 /* Report a fault of a kernel.  The first one of a context is kept as the text
@@ -126,6 +131,14 @@ bool fgs__sim_stopped(const struct fgs__sim_grid *g);
 
 struct fgs__sim_block;
 
+/* A place for a resident block. */
+struct fgs__sim_slot {
+    struct fgs__sim_grid *grid;  /* NULL = free                              */
+    struct fgs__sim_block *block; /* NULL = not made yet                     */
+    uint64_t linear;
+    uint64_t wake_ps;            /* nothing to run before                    */
+};
+
 struct fgs__sim_sm {
     struct fgs__sim_device *dev;
     struct fgs__sim_mem *mem;
@@ -134,8 +147,9 @@ struct fgs__sim_sm {
     uint64_t now_ps;           /* start of what is executed next             */
     uint64_t issue_ps;         /* when the issue slots are free again        */
     uint64_t rng;
-    struct fgs__sim_block *blocks; /* resident ones                          */
+    struct fgs__sim_slot *slot; /* cfg->sm_blocks of them                    */
     uint32_t used_threads, used_blocks, used_regs, used_shared;
+    uint64_t wake_ps;          /* the least of its slots                     */
     void *scratch;             /* of the executor, freed with the SM         */
 };
 
@@ -161,8 +175,5 @@ enum fgs__sim_state {
 enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
                                        uint64_t until_ps, uint64_t *wake_ps,
                                        uint64_t *end_ps);
-struct fgs__sim_grid *fgs__sim_block_grid(const struct fgs__sim_block *b);
-/* Intrusive list of an SM's blocks. */
-struct fgs__sim_block **fgs__sim_block_next(struct fgs__sim_block *b);
 
 #endif
