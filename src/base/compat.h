@@ -9,6 +9,7 @@
 #define FGS__PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define FGS__UNUSED            __attribute__((unused))
 #define FGS__ALIGN(n)          __attribute__((aligned(n)))
+#define FGS__MAY_ALIAS         __attribute__((may_alias))
 #define FGS__LIKELY(x)         __builtin_expect(!!(x), 1)
 #define FGS__UNLIKELY(x)       __builtin_expect(!!(x), 0)
 
