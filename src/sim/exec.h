@@ -217,6 +217,12 @@ bool fgs__sim_ref_addr(struct fgs__sim_decoder *d,
 typedef bool (*fgs__sim_sel)(struct fgs__sim_decoder *d,
                              const struct fgs__ptx_insn *src,
                              struct fgs__sim_insn *out);
+#define OP(id, word, shape, types, mods, ptx, cc, exec)                        \
+    bool fgs__sim_sel_##exec(struct fgs__sim_decoder *d,                       \
+                             const struct fgs__ptx_insn *src,                  \
+                             struct fgs__sim_insn *out);
+#include "ptx/opcode.def"
+#undef OP
 
 /* ISA levels.  A selector of a family listed here is defined in an exec_*.c
  * file as FGS__LEVEL(fgs__sim_sel_<family>), everything else there is static
