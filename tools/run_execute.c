@@ -1,0 +1,297 @@
+/* run_execute.c -- fgs run: device, kernels, buffers, rounds, comparison */
+#include "run.h"
+
+#include <fgs/fgs_sim.h>
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Everything of a run that the library owns; zeroed = nothing. */
+struct parts {
+    fgs_device *dev;
+    fgs_kernel *init, *producer, *consumer;
+    fgs_buffer *in, *mid, *out;
+    fgs_plan *plan;
+};
+
+/* What the output holds before each batch, so that nothing left over passes
+ * for a result: a NaN that the example never makes. */
+enum { POISON = 0xA5 };
+
+/* Copy a text that its owner frees; NULL counts as "". */
+#define KEEP(to, from) snprintf(to, sizeof(to), "%s", (from) ? (from) : "")
+
+/* Rounds between two looks at the result. */
+static uint32_t batch_rounds(uint64_t rounds)
+{
+    uint64_t n = (rounds + 31) / 32;
+
+    return (uint32_t)(n < 64 ? 64 : n);
+}
+
+static fgs_result seed_software_device(uint64_t seed, fgs_error *err)
+{
+    fgs_sim_config cfg = {.size = sizeof cfg};
+    fgs_result r = fgs_sim_config_get(&cfg, err);
+
+    if (r < 0)
+        return r;
+    cfg.seed = seed;
+    return fgs_sim_config_set(&cfg, err);
+}
+
+static fgs_result open_device(const struct run_asked *a, struct parts *p,
+                              struct run_done *d)
+{
+    fgs_device_opts opts = {.size = sizeof opts};
+    fgs_result r = FGS_OK;
+
+    opts.provider = a->provider;
+    opts.ordinal = (int32_t)a->ordinal;
+    if (a->seed_given)
+        r = seed_software_device(a->seed, &d->error);
+    if (r == FGS_OK)
+        r = fgs_device_open(&p->dev, &opts, &d->error);
+    if (r < 0)
+        return r;
+    d->device.size = sizeof d->device;
+    r = fgs_device_get_info(p->dev, &d->device, &d->error);
+    if (r < 0)
+        return r;
+    d->device_open = true;
+    say_device("", &d->device);
+    KEEP(d->provider, d->device.provider);
+    return FGS_OK;
+}
+
+static fgs_result make_buffers(uint64_t tiles, struct parts *p, fgs_error *err)
+{
+    const struct {
+        fgs_buffer **to;
+        const char *name;
+    } rows[] = {{&p->in, "in"}, {&p->mid, "mid"}, {&p->out, "out"}};
+    fgs_buffer_desc desc = {.size = sizeof desc, .tile_bytes = TILE_BYTES};
+    fgs_result r = FGS_OK;
+    size_t i;
+
+    desc.tiles = tiles;
+    for (i = 0; i < sizeof rows / sizeof rows[0] && r == FGS_OK; i++) {
+        desc.name = rows[i].name;
+        r = fgs_buffer_make(rows[i].to, p->dev, &desc, err);
+    }
+    return r;
+}
+
+/* Kernels and plan; `stem` is the producer's text, NULL = the healthy one. */
+static fgs_result make_plan(const struct run_asked *a, const char *stem,
+                            struct parts *p, fgs_error *err)
+{
+    fgs_kernel_desc init = {.size = sizeof init, .role = FGS_ROLE_INIT};
+    fgs_kernel_desc produce = {.size = sizeof produce};
+    fgs_kernel_desc consume = {.size = sizeof consume};
+    fgs_plan_desc desc = {.size = sizeof desc};
+    fgs_result r;
+
+    produce.role = FGS_ROLE_PRODUCER;
+    produce.stem = stem;
+    consume.role = FGS_ROLE_CONSUMER;
+    consume.weak = a->weak;
+    r = fgs_engine_find(a->engine, &consume.engine);
+    if (r < 0)
+        return r;
+    if ((r = fgs_kernel_make(&p->init, p->dev, &init, err)) < 0 ||
+        (r = fgs_kernel_make(&p->producer, p->dev, &produce, err)) < 0 ||
+        (r = fgs_kernel_make(&p->consumer, p->dev, &consume, err)) < 0)
+        return r;
+    desc.init = p->init;
+    desc.producer = p->producer;
+    desc.consumer = p->consumer;
+    desc.in = p->in;
+    desc.mid = p->mid;
+    desc.out = p->out;
+    desc.no_pdl = a->no_pdl;
+    if (stem || !a->stem) { /* a round after a failure has the defaults */
+        desc.bound_ns = a->bound_ms * 1000000;
+        desc.max_tries = a->max_tries;
+        desc.work_ns = a->work_ns;
+        desc.fault_tile = a->fault_tile;
+        desc.fault_chunk = (uint32_t)a->fault_chunk;
+    }
+    return fgs_plan_make(&p->plan, p->dev, &desc, err);
+}
+
+static void drop_plan(struct parts *p)
+{
+    fgs_plan_free(p->plan);
+    fgs_kernel_free(p->consumer);
+    fgs_kernel_free(p->producer);
+    fgs_kernel_free(p->init);
+    p->plan = NULL;
+    p->init = p->producer = p->consumer = NULL;
+}
+
+static void drop_all(struct parts *p)
+{
+    drop_plan(p);
+    fgs_buffer_free(p->out);
+    fgs_buffer_free(p->mid);
+    fgs_buffer_free(p->in);
+    fgs_device_close(p->dev);
+}
+
+/* On a terminal, say now and then how far it is. */
+static void show_progress(struct parts *p, uint64_t done, uint64_t rounds)
+{
+    const struct timespec nap = {.tv_nsec = 100000000};
+    unsigned tenths;
+    bool shown = false;
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    for (tenths = 0; fgs_plan_query(p->plan, NULL) == FGS_E_BUSY; tenths++) {
+        if (tenths % 5 == 4) {
+            fprintf(stderr, "\rfgs: %" PRIu64 " of %" PRIu64 " rounds, %u s ",
+                    done, rounds, tenths / 10);
+            shown = true;
+        }
+        nanosleep(&nap, NULL);
+    }
+    if (shown)
+        fputs("\r\033[K", stderr);
+}
+
+static void add_receipt(fgs_receipt *sum, const fgs_receipt *r)
+{
+    uint64_t reissues = sum->reissues + r->reissues;
+    uint64_t elapsed = sum->elapsed_ns + r->elapsed_ns;
+    int32_t overlap = sum->overlap || r->overlap;
+
+    *sum = *r;
+    sum->reissues = reissues;
+    sum->elapsed_ns = elapsed;
+    sum->overlap = overlap;
+}
+
+static void compare(const uint32_t *want, const uint32_t *out, uint64_t count,
+                    struct run_done *d)
+{
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        if (want[i] == out[i])
+            continue;
+        if (!d->mismatches++) {
+            d->first_bad = i;
+            d->want = want[i];
+            d->have = out[i];
+        }
+    }
+}
+
+/* A wrong result as an error: the library itself saw none. */
+static void tell_mismatch(struct run_done *d, const uint32_t *chunk)
+{
+    uint64_t tile = d->first_bad / TILE_ELEMENTS;
+    unsigned element = (unsigned)(d->first_bad % TILE_ELEMENTS);
+    fgs_error *e = &d->error;
+
+    memset(e, 0, sizeof *e);
+    snprintf(e->name, sizeof e->name, "mismatch");
+    snprintf(e->buffer, sizeof e->buffer, "out");
+    snprintf(e->kernel, sizeof e->kernel, "%s", d->stem);
+    snprintf(e->text, sizeof e->text,
+             "%" PRIu64 " elements are wrong; the first is tile %" PRIu64
+             " element %u: 0x%08" PRIx32 " in place of 0x%08" PRIx32,
+             d->mismatches, tile, element, d->have, d->want);
+    e->tile = tile;
+    e->chunk = element / 4;
+    memcpy(e->bits, chunk, sizeof e->bits);
+}
+
+/* One batch: poison, run, wait, receipt, compare. */
+static fgs_result run_batch(struct parts *p, uint32_t rounds,
+                            const uint32_t *want, uint32_t *out, uint64_t tiles,
+                            uint64_t total, struct run_done *d)
+{
+    fgs_receipt receipt = {.size = sizeof receipt};
+    uint64_t bytes = tiles * TILE_BYTES;
+    fgs_result r;
+
+    memset(out, POISON, bytes);
+    if ((r = fgs_buffer_write(p->out, 0, out, bytes, &d->error)) < 0 ||
+        (r = fgs_plan_run(p->plan, NULL, rounds, &d->error)) < 0)
+        return r;
+    show_progress(p, d->rounds, total);
+    r = fgs_plan_wait(p->plan, &d->error);
+    if (fgs_plan_get_receipt(p->plan, &receipt, NULL) == FGS_OK) {
+        add_receipt(&d->receipt, &receipt);
+        KEEP(d->assembled_by, receipt.assembled_by);
+        KEEP(d->pdl_why, receipt.pdl_why);
+        KEEP(d->note, receipt.note);
+        d->have_receipt = true;
+    }
+    if (r < 0)
+        return r;
+    r = fgs_buffer_read(p->out, 0, out, bytes, &d->error);
+    if (r < 0)
+        return r;
+    compare(want, out, tiles * TILE_ELEMENTS, d);
+    d->rounds += rounds;
+    return FGS_OK;
+}
+
+/* After a failure: is the device still good for a healthy round? */
+static bool still_alive(const struct run_asked *a, struct parts *p,
+                        const uint32_t *want, uint32_t *out)
+{
+    struct run_asked healthy = *a;
+    struct run_done d = {.alive = -1};
+
+    drop_plan(p);
+    healthy.bound_ms = healthy.max_tries = healthy.work_ns = 0;
+    return make_plan(&healthy, NULL, p, NULL) == FGS_OK &&
+           run_batch(p, 1, want, out, a->tiles, 1, &d) == FGS_OK &&
+           !d.mismatches;
+}
+
+void run_execute(const struct run_asked *a, const uint32_t *in,
+                 const uint32_t *want, uint32_t *out, struct run_done *d)
+{
+    struct parts p = {0};
+    uint32_t batch = batch_rounds(a->rounds);
+    fgs_result r = open_device(a, &p, d);
+
+    if (r == FGS_OK)
+        r = make_buffers(a->tiles, &p, &d->error);
+    if (r == FGS_OK)
+        r = make_plan(a, a->stem, &p, &d->error);
+    if (r == FGS_OK) {
+        d->consumer.size = sizeof d->consumer;
+        r = fgs_kernel_get_info(p.consumer, &d->consumer);
+        d->loaded = r == FGS_OK;
+    }
+    if (d->loaded) {
+        KEEP(d->stem, d->consumer.stem);
+        KEEP(d->assembled_by, d->consumer.assembled_by);
+    }
+    if (r == FGS_OK)
+        r = fgs_buffer_write(p.in, 0, in, a->tiles * TILE_BYTES, &d->error);
+    while (r == FGS_OK && !d->mismatches && d->rounds < a->rounds) {
+        if (batch > a->rounds - d->rounds)
+            batch = (uint32_t)(a->rounds - d->rounds);
+        r = run_batch(&p, batch, want, out, a->tiles, a->rounds, d);
+        if (r < 0)
+            d->alive = still_alive(a, &p, want, out);
+    }
+    d->result = r;
+    if (r == FGS_OK) {
+        d->verified = true;
+        d->ok = !d->mismatches;
+        d->digest = values_digest(out, a->tiles * TILE_ELEMENTS);
+        if (d->mismatches)
+            tell_mismatch(d, out + d->first_bad / 4 * 4);
+    }
+    drop_all(&p);
+}

@@ -1,0 +1,15 @@
+/* text.h -- texts of kernels, for the verbs that show them */
+#ifndef FGS_TOOL_TEXT_H
+#define FGS_TOOL_TEXT_H
+
+#include "tool.h"
+
+/* The expanded text of a stem, from malloc.  EXIT_GOOD, or EXIT_BAD after a
+ * message. */
+int text_get(const char *verb, const char *stem, int32_t cc, char **text);
+
+/* The word behind a directive at a line's start, "" = no such line. */
+void text_word(const char *text, const char *directive, char *word,
+               size_t room);
+
+#endif

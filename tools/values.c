@@ -1,0 +1,75 @@
+/* values.c -- input from a seed, what must come of it, and a digest
+ *
+ * Everything is done on bit patterns, so that no compiler flag and no mode of
+ * the host's floating-point unit can change what is expected.
+ */
+#include "tool.h"
+
+/* Zeros, subnormals, the ends of the normal range, values that overflow when
+ * doubled, infinities, NaNs quiet and signalling with payload. */
+static const uint32_t special[] = {
+    0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x807FFFFF,
+    0x00400000, 0x80400000, 0x00800000, 0x80800000, 0x3F800000, 0xBF800000,
+    0x7EFFFFFF, 0xFEFFFFFF, 0x7F000000, 0xFF000000, 0x7F7FFFFF, 0xFF7FFFFF,
+    0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFF800001,
+    0x7FC12345, 0xFFC54321, 0x7FFFFFFF, 0xFFFFFFFF,
+};
+enum { SPECIALS = sizeof special / sizeof special[0] };
+
+/* Steele, Lea, Flood: splitmix64, as a function of its state. */
+static uint64_t mix(uint64_t z)
+{
+    z += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+void values_make(uint32_t *data, uint64_t count, uint64_t seed)
+{
+    uint64_t i, r, base = mix(seed);
+
+    for (i = 0; i < count; i++) {
+        r = mix(base + i);
+        if (i < SPECIALS)
+            data[i] = special[i];
+        else if ((r & 7) == 0)
+            data[i] = special[(r >> 3) % SPECIALS];
+        else
+            data[i] = (uint32_t)(r >> 32);
+    }
+}
+
+/* 2 * x + 0 in round-to-nearest mode, without flush to zero. */
+static uint32_t scale(uint32_t x)
+{
+    uint32_t sign = x & 0x80000000u, rest = x & 0x7FFFFFFFu;
+
+    if (rest > 0x7F800000u)
+        return 0x7FFFFFFFu; /* the one NaN that f32 arithmetic returns */
+    if (rest == 0)
+        return 0; /* -0 + +0 is +0: never the sentinel */
+    if (rest < 0x00800000u)
+        return sign | rest << 1; /* subnormal; may become normal */
+    if (rest >= 0x7F000000u)
+        return sign | 0x7F800000u; /* overflow, infinity */
+    return x + 0x00800000u;
+}
+
+void values_expect(const uint32_t *in, uint32_t *out, uint64_t count)
+{
+    uint64_t i;
+
+    for (i = 0; i < count; i++)
+        out[i] = scale(in[i ^ (TILE_ELEMENTS - 1)]);
+}
+
+uint64_t values_digest(const uint32_t *data, uint64_t count)
+{
+    const unsigned char *p = (const unsigned char *)data;
+    uint64_t i, h = 0xCBF29CE484222325u;
+
+    for (i = 0; i < count * sizeof *data; i++)
+        h = (h ^ p[i]) * 0x100000001B3u;
+    return h;
+}

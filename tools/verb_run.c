@@ -1,0 +1,195 @@
+/* verb_run.c -- fgs run: the guide's example, verified */
+#include "run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char usage_run[] =
+    "usage: fgs run [OPTION]...\n"
+    "\n"
+    "Fill a buffer with the sentinel, let a producer double 1024-element\n"
+    "float32 tiles into it and a consumer reverse each tile as soon as it is\n"
+    "ready; compare the result bit by bit.\n"
+    "\n"
+    "  --provider cuda|sim  a GPU or the software device; default: a GPU that\n"
+    "                       can run an engine, else the software device\n"
+    "  --device N           its N-th device (default 0)\n"
+    "  --engine NAME        auto, report, bulk or poll (default auto)\n"
+    "  --weak               bulk: the weak copy, for PTX 8.6\n"
+    "  --tiles N            tiles (default 64)\n"
+    "  --rounds N           rounds, each with a new fill (default 1)\n"
+    "  --input FILE         float32 values: a NumPy file or raw\n"
+    "  --output FILE        the result: NumPy if FILE ends in .npy, else raw\n"
+    "  --seed N             seed of the values, and of the software device\n"
+    "                       (default 1, and FGS_SIM_SEED)\n"
+    "  --slow-producer NS   extra time of a producer block\n"
+    "  --inject WHAT        leak[:TILE[:CHUNK]] never writes a chunk,\n"
+    "                       sentinel[:TILE[:CHUNK]] writes the sentinel into\n"
+    "                       it (default: the middle tile, chunk 0)\n"
+    "  --bound-ms N         time bound of each wait loop (default 2000)\n"
+    "  --max-tries N        bound on tries of each wait loop (default none)\n"
+    "  --no-pdl             plain stream order, no early start\n"
+    "  --json               the result as JSON\n"
+    "\n"
+    "Exit: 0 verified, 1 failed, 2 wrong usage, 77 no such device.\n";
+
+static const struct {
+    const char *word, *stem;
+} faults[] = {
+    {"leak", "scale_produce_leak"},
+    {"sentinel", "scale_produce_sentinel"},
+};
+
+/* A number that ends at ':' or at the text's end; -1 = good. */
+static int inject_number(const char **text, const char *what, uint64_t count,
+                         uint64_t *out)
+{
+    char digits[32];
+    size_t len = strcspn(*text, ":");
+    const char *wrong = "is too large";
+
+    if (len < sizeof digits) {
+        memcpy(digits, *text, len);
+        digits[len] = 0;
+        wrong = number_parse(digits, 0, count - 1, out);
+    }
+    if (wrong)
+        return usage_error("run", "--inject: %s \"%.*s\" %s (0 to %" PRIu64 ")",
+                           what, (int)len, *text, wrong, count - 1);
+    *text += len;
+    return -1;
+}
+
+static int inject_parse(struct run_asked *a)
+{
+    const char *text = a->inject;
+    size_t i, len = strcspn(text, ":");
+    int code;
+
+    for (i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        if (strlen(faults[i].word) == len &&
+            !strncmp(text, faults[i].word, len))
+            a->stem = faults[i].stem;
+    if (!a->stem)
+        return usage_error("run", "--inject: \"%.*s\" is none of leak|sentinel",
+                           (int)len, text);
+    a->fault_tile = a->tiles / 2;
+    text += len;
+    if (*text) {
+        text++;
+        code = inject_number(&text, "tile", a->tiles, &a->fault_tile);
+        if (code >= 0)
+            return code;
+    }
+    if (*text) {
+        text++;
+        code = inject_number(&text, "chunk", TILE_CHUNKS, &a->fault_chunk);
+        if (code >= 0)
+            return code;
+    }
+    if (*text)
+        return usage_error("run", "--inject: \"%s\" is left over", text);
+    return -1;
+}
+
+static int ask(int argc, char **argv, struct run_asked *a)
+{
+    const struct opt table[] = {
+        {"--provider", OPT_TEXT, &a->provider, 0, 0, "cuda|sim", NULL},
+        {"--device", OPT_NUMBER, &a->ordinal, 0, INT32_MAX, NULL, NULL},
+        {"--engine", OPT_TEXT, &a->engine, 0, 0, "auto|report|bulk|poll", NULL},
+        {"--weak", OPT_FLAG, &a->weak, 0, 0, NULL, NULL},
+        {"--tiles", OPT_NUMBER, &a->tiles, 1, INT32_MAX, NULL, &a->tiles_given},
+        {"--rounds", OPT_NUMBER, &a->rounds, 1, UINT32_MAX, NULL, NULL},
+        {"--input", OPT_TEXT, &a->input, 0, 0, NULL, NULL},
+        {"--output", OPT_TEXT, &a->output, 0, 0, NULL, NULL},
+        {"--seed", OPT_NUMBER, &a->seed, 0, UINT64_MAX, NULL, &a->seed_given},
+        {"--slow-producer", OPT_NUMBER, &a->work_ns, 0, UINT64_MAX, NULL, NULL},
+        {"--inject", OPT_TEXT, &a->inject, 0, 0, NULL, NULL},
+        {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,
+         NULL},
+        {"--max-tries", OPT_NUMBER, &a->max_tries, 0, UINT64_MAX, NULL, NULL},
+        {"--no-pdl", OPT_FLAG, &a->no_pdl, 0, 0, NULL, NULL},
+        {"--json", OPT_FLAG, &a->json, 0, 0, NULL, NULL},
+        {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
+    };
+    int operands, code;
+
+    code = opt_parse(verb_find("run"), argc, argv, table, &operands);
+    if (code >= 0)
+        return code;
+    if (operands)
+        return usage_error("run", "\"%s\": no file or word is expected",
+                           argv[1]);
+    if (a->weak && strcmp(a->engine, "bulk"))
+        return usage_error("run", "--weak: needs --engine bulk");
+    return -1;
+}
+
+/* The input: from the file, else from the seed. */
+static int fetch(struct run_asked *a, uint32_t **in)
+{
+    uint64_t count = a->tiles * TILE_ELEMENTS;
+    int code;
+
+    if (!a->input) {
+        *in = calloc(count, sizeof **in);
+        if (!*in)
+            return failure("run", "no memory for %" PRIu64 " tiles", a->tiles);
+        values_make(*in, count, a->seed);
+        return -1;
+    }
+    code = values_read("run", a->input, in, &count);
+    if (code != EXIT_GOOD)
+        return code;
+    count /= TILE_ELEMENTS;
+    if (a->tiles_given && a->tiles != count)
+        return usage_error(
+            "run", "--tiles: %" PRIu64 " was given and %s holds %" PRIu64,
+            a->tiles, a->input, count);
+    a->tiles = count;
+    return -1;
+}
+
+int verb_run(int argc, char **argv)
+{
+    struct run_asked a = {
+        .engine = "auto", .tiles = 64, .rounds = 1, .seed = 1};
+    struct run_done done = {.alive = -1};
+    uint32_t *in = NULL, *want = NULL, *out = NULL;
+    size_t bytes;
+    int code = ask(argc, argv, &a);
+
+    if (code < 0)
+        code = fetch(&a, &in);
+    if (code < 0 && a.inject)
+        code = inject_parse(&a);
+    if (code >= 0)
+        goto end;
+
+    bytes = a.tiles * TILE_BYTES;
+    want = malloc(bytes);
+    out = malloc(bytes);
+    if (!want || !out) {
+        code = failure("run", "no memory for %" PRIu64 " tiles", a.tiles);
+        goto end;
+    }
+    values_expect(in, want, a.tiles * TILE_ELEMENTS);
+    run_execute(&a, in, want, out, &done);
+    code = done.ok ? EXIT_GOOD : code_of(done.result);
+    if (!done.ok)
+        failure("run", "%s", done.error.text);
+    if (a.json)
+        run_print_json(&a, &done);
+    else
+        run_print(&a, &done);
+    if (done.verified && a.output &&
+        values_write("run", a.output, out, a.tiles * TILE_ELEMENTS))
+        code = EXIT_BAD;
+end:
+    free(out);
+    free(want);
+    free(in);
+    return code;
+}
