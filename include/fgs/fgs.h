@@ -382,8 +382,9 @@ FGS_API const char *fgs_ptx_stem(uint32_t index);
  * size  in: bytes at buf; out: bytes needed with the NUL.  buf may be NULL
  *       when *size is 0.
  *
- * FGS_E_SIZE   buf is too small; *size says what it takes
- * FGS_E_INVAL  no text of that stem
+ * FGS_E_SIZE         buf is too small; *size says what it takes
+ * FGS_E_INVAL        no text of that stem
+ * FGS_E_UNSUPPORTED  the kernel needs what `cc` does not have
  * Threads: any.
  */
 FGS_API fgs_result fgs_ptx_text(const char *stem, int32_t cc, char *buf,

@@ -70,6 +70,10 @@ fgs_result fgs__text_expand(char **out, size_t *out_len, const char *src,
                             size_t vars, const char *file,
                             const fgs_allocator *a, fgs_error *err);
 
+/* FGS_E_PTX with the place when a NUL is among the `len` bytes. */
+fgs_result fgs__text_check(const char *src, size_t len, const char *file,
+                           fgs_error *err);
+
 /*
  * A whole file.  *out is NULL, with FGS_OK, when there is no such file.
  * FGS_E_FILE names the file and the reason.
@@ -81,20 +85,22 @@ fgs_result fgs__text_read(char **out, size_t *len, const char *path,
 struct fgs__variant {
     const char *stem, *file;
     fgs_role role;
-    int feature;     /* enum fgs__feature */
-    const struct fgs__var *var; /* ends with name NULL */
+    int feature;               /* enum fgs__feature                          */
+    int ptx;                   /* .version times ten                         */
+    const char *target[2];     /* .target below cc 9.0 and from it on        */
+    const struct fgs__var *var; /* its own tokens; ends with name NULL       */
 };
 /* NULL = no such stem, or past the end. */
 const struct fgs__variant *fgs__variant_find(const char *stem);
 const struct fgs__variant *fgs__variant_at(uint32_t index);
 
-enum { FGS__VARS_MAX = 64, FGS__VALUE_MAX = 64 };
+/* All tokens of a variant on a device of compute capability cc. */
+enum { FGS__VARS_MAX = 64, FGS__VALUE_MAX = 48 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];
-    char value[FGS__VARS_MAX][FGS__VALUE_MAX]; /* those that were formatted */
+    char value[FGS__VARS_MAX][FGS__VALUE_MAX];
 };
-/* All tokens of a variant on a device of compute capability cc. */
 void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
                        int cc);
 

@@ -1,0 +1,215 @@
+/* text.c -- find a kernel text by stem and make it ready for a loader */
+#include "text/text.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "table/table.h"
+#include "text/embed.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* A stem is part of a file name, never a path. */
+static int is_stem(const char *s)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+    return *s && s[strspn(s, good)] == 0;
+}
+
+/* "DIR/NAMEEXT", NULL = no memory. */
+static char *path_of(const fgs_allocator *a, const char *dir, const char *name,
+                     const char *ext)
+{
+    size_t size = strlen(dir) + strlen(name) + strlen(ext) + 2;
+    char *s = fgs__alloc(a, size);
+
+    if (s)
+        snprintf(s, size, "%s/%s%s", dir, name, ext);
+    return s;
+}
+
+static fgs_result check_dir(const char *dir, fgs_error *err)
+{
+    struct stat st;
+
+    if (stat(dir, &st) < 0)
+        return fgs__fail(err, FGS_E_FILE, "PTX directory %s: %s", dir,
+                         strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return fgs__fail(err, FGS_E_FILE, "PTX directory %s: %s", dir,
+                         strerror(ENOTDIR));
+    return FGS_OK;
+}
+
+/* DIR/NAMEEXT with its path in t->file; *raw stays NULL, and t->file too, when
+ * there is no such file. */
+static fgs_result read_in(struct fgs__text *t, char **raw, size_t *len,
+                          const char *dir, const char *name, const char *ext,
+                          fgs_error *err)
+{
+    fgs_result r;
+
+    t->file = path_of(&t->alloc, dir, name, ext);
+    if (!t->file)
+        return fgs__nomem(err);
+    r = fgs__text_read(raw, len, t->file, &t->alloc, err);
+    if (r < 0 || !*raw) {
+        fgs__free(&t->alloc, t->file);
+        t->file = NULL;
+    }
+    return r;
+}
+
+/* DIR/STEM.ptx as it stands, when it is there. */
+static fgs_result load_plain(struct fgs__text *t, const char *dir,
+                             const char *stem, fgs_error *err)
+{
+    fgs_result r = read_in(t, &t->text, &t->len, dir, stem, ".ptx", err);
+
+    if (r < 0 || !t->text)
+        return r;
+    return fgs__text_check(t->text, t->len, t->file, err);
+}
+
+static fgs_result expand(struct fgs__text *t, const struct fgs__variant *v,
+                         int cc, const char *src, size_t len, fgs_error *err)
+{
+    struct fgs__vars vars;
+
+    fgs__variant_vars(&vars, v, cc);
+    return fgs__text_expand(&t->text, &t->len, src, len, vars.var, vars.count,
+                            t->file, &t->alloc, err);
+}
+
+/* The stem's template out of DIR, when it is there. */
+static fgs_result load_template(struct fgs__text *t, const char *dir,
+                                const struct fgs__variant *v, int cc,
+                                fgs_error *err)
+{
+    char *raw = NULL;
+    size_t len = 0;
+    fgs_result r = read_in(t, &raw, &len, dir, v->file, "", err);
+
+    if (r == FGS_OK && raw)
+        r = expand(t, v, cc, raw, len, err);
+    fgs__free(&t->alloc, raw);
+    return r;
+}
+
+static fgs_result load_embedded(struct fgs__text *t,
+                                const struct fgs__variant *v, int cc,
+                                fgs_error *err)
+{
+    const struct fgs__embedded *e = fgs__embedded;
+    size_t size = strlen(v->stem) + sizeof "<.ptx>";
+
+    while (e->name && strcmp(e->name, v->file))
+        e++;
+    if (!e->name)
+        return fgs__fail(err, FGS_E_INVAL, "%s is not in the library", v->file);
+    t->file = fgs__alloc(&t->alloc, size);
+    if (!t->file)
+        return fgs__nomem(err);
+    snprintf(t->file, size, "<%s.ptx>", v->stem);
+    return expand(t, v, cc, e->text, e->size, err);
+}
+
+/* Does a device of this compute capability have what the text needs? */
+static fgs_result check_cc(const struct fgs__variant *v, int cc,
+                           fgs_error *err)
+{
+    const struct fgs__arch *arch = fgs__arch_find(cc);
+
+    if (arch && arch->has[v->feature])
+        return FGS_OK;
+    return fgs__fail(err, FGS_E_UNSUPPORTED,
+                     "%s needs %s, which compute capability %d.%d does not "
+                     "have",
+                     v->stem, fgs__feature_text((enum fgs__feature)v->feature),
+                     cc / 10, cc % 10);
+}
+
+static fgs_result load(struct fgs__text *t, const char *stem, int cc,
+                       const char *dir, fgs_error *err)
+{
+    const struct fgs__variant *v = fgs__variant_find(stem);
+    fgs_result r = FGS_OK;
+
+    if (dir) {
+        r = check_dir(dir, err);
+        if (r == FGS_OK)
+            r = load_plain(t, dir, stem, err);
+        if (r < 0 || t->text)
+            return r;
+    }
+    if (!v)
+        return fgs__fail(err, FGS_E_INVAL, "there is no kernel text %s%s%s",
+                         stem, dir ? ", nor a .ptx file of that name in " : "",
+                         dir ? dir : "");
+    r = check_cc(v, cc, err);
+    if (r == FGS_OK && dir)
+        r = load_template(t, dir, v, cc, err);
+    if (r < 0 || t->text)
+        return r;
+    return load_embedded(t, v, cc, err);
+}
+
+fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
+                          const char *ptx_dir, const fgs_allocator *a,
+                          fgs_error *err)
+{
+    fgs_result r;
+
+    memset(out, 0, sizeof *out);
+    out->alloc = *a;
+    if (!is_stem(stem))
+        return fgs__fail(err, FGS_E_INVAL,
+                         "\"%.100s\" cannot be the stem of a kernel text: "
+                         "letters, digits, _ and - only",
+                         stem);
+    r = load(out, stem, cc, ptx_dir && *ptx_dir ? ptx_dir : NULL, err);
+    if (r < 0)
+        fgs__text_free(out);
+    return r;
+}
+
+void fgs__text_free(struct fgs__text *t)
+{
+    if (t->alloc.release) {
+        fgs__free(&t->alloc, t->text);
+        fgs__free(&t->alloc, t->file);
+    }
+    memset(t, 0, sizeof *t);
+}
+
+const char *fgs_ptx_stem(uint32_t index)
+{
+    const struct fgs__variant *v = fgs__variant_at(index);
+
+    return v ? v->stem : NULL;
+}
+
+fgs_result fgs_ptx_text(const char *stem, int32_t cc, char *buf, size_t *size,
+                        fgs_error *err)
+{
+    size_t room = size ? *size : 0;
+    struct fgs__text t;
+    fgs_result r;
+
+    if (!stem || !size || (!buf && room))
+        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_text: %s is NULL",
+                         !stem ? "stem" : !size ? "size" : "buf");
+    r = fgs__text_load(&t, stem, cc, NULL, &fgs__malloc, err);
+    if (r < 0)
+        return r;
+    *size = t.len + 1;
+    if (room < *size)
+        r = fgs__fail(err, FGS_E_SIZE, "%s needs %zu bytes, buf has %zu", stem,
+                      *size, room);
+    else
+        memcpy(buf, t.text, *size);
+    fgs__text_free(&t);
+    return r;
+}
