@@ -234,9 +234,16 @@ typedef struct fgs_device_opts {
  * Open a device.  The context must belong to the chosen provider's device
  * `ordinal`; without one the primary context is retained.
  *
- * FGS_E_NODRIVER, FGS_E_NODEVICE, FGS_E_ENTRY, FGS_E_DRIVER
+ * FGS_E_INVAL     no provider of that name; FGS_LOG is no level
+ * FGS_E_NODRIVER  the provider's library cannot be opened
+ * FGS_E_ENTRY     it is no driver, or lacks an entry point: named in *err
+ * FGS_E_NODEVICE  it has no device of that ordinal
+ * FGS_E_MISMATCH  the context is on another device
+ * FGS_E_DRIVER    a call of the driver failed: named in *err
  *
- * Owner: caller, fgs_device_close.  Threads: any.
+ * Owner: caller, fgs_device_close.  Threads: any.  A device that is closed
+ * before objects made from it lives on inside the library until the last of
+ * them is freed; until then they can only be freed.
  */
 FGS_API fgs_result fgs_device_open(fgs_device **out,
                                    const fgs_device_opts *opts,
@@ -301,8 +308,9 @@ typedef struct fgs_buffer_desc {
 FGS_API fgs_result fgs_buffer_make(fgs_buffer **out, fgs_device *dev,
                                    const fgs_buffer_desc *desc,
                                    fgs_error *err);
-/* A buffer that an unfinished run uses is waited for first. */
+/* A run that uses the buffer is waited for first. */
 FGS_API void fgs_buffer_free(fgs_buffer *buf);
+/* 0 for what is no live buffer. */
 FGS_API CUdeviceptr fgs_buffer_get_pointer(const fgs_buffer *buf);
 FGS_API uint64_t fgs_buffer_get_bytes(const fgs_buffer *buf);
 
@@ -346,13 +354,19 @@ typedef struct fgs_kernel_desc {
  * FGS_E_PTXVERSION        text newer than driver and nvJitLink
  * FGS_E_UNSUPPORTED       the device lacks what the engine needs
  * FGS_E_CONTRACT          entry or parameter list is not the role's
+ * FGS_E_FILE              a file of ptx_dir, or $FGS_NVJITLINK when it is
+ *                         needed, cannot be opened
+ * FGS_E_INVAL             no text of that stem; an engine or weak form for a
+ *                         role that has none
  *
  * Owner: caller.  Threads: object (the device).
  */
 FGS_API fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
                                    const fgs_kernel_desc *desc,
                                    fgs_error *err);
+/* A run that uses the kernel is waited for first. */
 FGS_API void fgs_kernel_free(fgs_kernel *k);
+/* NULL for what is no live kernel.  Owner: the kernel. */
 FGS_API const char *fgs_kernel_get_ptx(const fgs_kernel *k);
 FGS_API CUfunction fgs_kernel_get_function(const fgs_kernel *k);
 
@@ -443,8 +457,18 @@ FGS_API void fgs_plan_free(fgs_plan *plan);
  * default stream) and return; each round fills the buffer anew (guide
  * 4.6.4.5).  Nothing is synchronized.
  *
- * FGS_E_BUSY   the plan's last run was not waited for; nothing was launched
- * FGS_E_SIZE   rounds is 0
+ * Memory for the statistics is allocated by a run of more rounds than any
+ * before (256 at first), which may wait for the device.
+ *
+ * FGS_E_BUSY      the plan's last run was not waited for, or an unfinished run
+ *                 of another plan on another stream shares memory that one of
+ *                 them writes; nothing was launched
+ * FGS_E_SIZE      rounds is 0
+ * FGS_E_FREED     a kernel or buffer of the plan was freed
+ * FGS_E_STATE     the stream is being captured
+ * FGS_E_MISMATCH  the stream is of another context
+ * FGS_E_DRIVER    a launch failed; what was launched before it was waited for,
+ *                 and the plan can be run again
  *
  * Threads: object.
  */
@@ -457,7 +481,8 @@ FGS_API fgs_result fgs_plan_run(fgs_plan *plan, CUstream stream,
  * FGS_E_LEAK   a tile kept its sentinel: kernel, buffer, tile, chunk, bits
  *              in *err; all kernels returned, the context is usable
  * FGS_E_FAULT  a kernel faulted; the context is lost
- * FGS_E_STATE  nothing was run
+ * FGS_E_STATE  nothing was run, or it was waited for
+ * FGS_E_DRIVER the wait failed; the run may go on and can be waited for again
  */
 FGS_API fgs_result fgs_plan_wait(fgs_plan *plan, fgs_error *err);
 

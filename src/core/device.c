@@ -1,0 +1,281 @@
+/* device.c -- a provider's device and its context */
+#include "core/device.h"
+
+#include <stdarg.h>
+
+fgs_result fgs__device_get(struct fgs__device **out, fgs_device *dev,
+                           fgs_error *err)
+{
+    struct fgs__obj *o;
+    fgs_result r = fgs__obj_get(&o, dev, FGS__DEVICE, "dev", err);
+
+    *out = (struct fgs__device *)(void *)o;
+    return r;
+}
+
+fgs_result fgs__device_enter(struct fgs__device *d, fgs_error *err)
+{
+    CUresult r;
+
+    if (!d->obj.handle)
+        return fgs__fail(err, FGS_E_FREED,
+                         "the device that the object was made from was closed");
+    r = d->cu.cuCtxPushCurrent(d->ctx);
+    if (r != CUDA_SUCCESS)
+        return fgs__device_fail(d, err, r, "cuCtxPushCurrent",
+                                "the context of device %d", (int)d->ordinal);
+    return FGS_OK;
+}
+
+int fgs__device_enter_quiet(struct fgs__device *d)
+{
+    CUresult r = d->cu.cuCtxPushCurrent(d->ctx);
+
+    if (r == CUDA_SUCCESS)
+        return 1;
+    fgs__device_lost(d, r, "cuCtxPushCurrent", "the context");
+    return 0;
+}
+
+void fgs__device_leave(struct fgs__device *d)
+{
+    CUcontext was;
+    CUresult r = d->cu.cuCtxPopCurrent(&was);
+
+    if (r != CUDA_SUCCESS)
+        fgs__log(&d->log, FGS__LOG_CONTEXT, "cuCtxPopCurrent: %s",
+                 fgs__cu_error_name(&d->cu, r));
+}
+
+fgs_result fgs__device_fail(struct fgs__device *d, fgs_error *err, CUresult r,
+                            const char *call, const char *fmt, ...)
+{
+    char what[512];
+    const char *fault = "";
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    if (fgs__cu_sticky(r) && d->provider->fault_text)
+        fault = d->provider->fault_text();
+    return fgs__cu_fail(&d->cu, err, r, call, "%s%s%s", what,
+                        *fault ? ": " : "", fault);
+}
+
+void fgs__device_lost(struct fgs__device *d, CUresult r, const char *call,
+                      const char *what)
+{
+    if (r != CUDA_SUCCESS)
+        fgs__log(&d->log, FGS__LOG_RELEASE, "%s: %s: %s", call,
+                 fgs__cu_error_name(&d->cu, r), what);
+}
+
+const struct fgs__nvjitlink *fgs__device_linker(struct fgs__device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (!d->linker_open) {
+        d->linker_open = 1;
+        if (d->provider->cubins)
+            fgs__nvjitlink_open(&d->linker);
+        else
+            memset(&d->linker, 0, sizeof d->linker);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return &d->linker;
+}
+
+/* The application's context must be one of this device. */
+static fgs_result adopt(struct fgs__device *d, CUcontext ctx, fgs_error *err)
+{
+    CUdevice of = -1;
+    CUcontext was;
+    CUresult r = d->cu.cuCtxPushCurrent(ctx);
+
+    if (r != CUDA_SUCCESS)
+        return fgs__device_fail(d, err, r, "cuCtxPushCurrent",
+                                "the context of the options");
+    r = d->cu.cuCtxGetDevice(&of);
+    d->cu.cuCtxPopCurrent(&was);
+    if (r != CUDA_SUCCESS)
+        return fgs__device_fail(d, err, r, "cuCtxGetDevice",
+                                "the context of the options");
+    if (of != d->id)
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "the context of the options is not on device %d of "
+                         "provider %s",
+                         (int)d->ordinal, d->provider->name);
+    d->ctx = ctx;
+    return FGS_OK;
+}
+
+static fgs_result attach(struct fgs__device *d, CUcontext ctx, fgs_error *err)
+{
+    fgs_result result;
+    CUresult r;
+
+    if (ctx)
+        return adopt(d, ctx, err);
+    result = FGS__NEED(d, err, FGS__CU_cuDevicePrimaryCtxRetain,
+                       FGS__CU_cuDevicePrimaryCtxRelease);
+    if (result < 0)
+        return result;
+    r = d->cu.cuDevicePrimaryCtxRetain(&d->ctx, d->id);
+    if (r != CUDA_SUCCESS)
+        return fgs__device_fail(d, err, r, "cuDevicePrimaryCtxRetain",
+                                "device %d", (int)d->ordinal);
+    d->primary = 1;
+    return FGS_OK;
+}
+
+static void destroy(struct fgs__device *d)
+{
+    fgs_allocator a = d->alloc;
+
+    if (d->primary)
+        fgs__device_lost(d, d->cu.cuDevicePrimaryCtxRelease(d->id),
+                         "cuDevicePrimaryCtxRelease", d->name);
+    pthread_mutex_destroy(&d->lock);
+    fgs__free(&a, d->ptx_dir);
+    fgs__free(&a, d);
+}
+
+void fgs__device_ref(struct fgs__device *d)
+{
+    atomic_fetch_add(&d->refs, 1);
+}
+
+void fgs__device_unref(struct fgs__device *d)
+{
+    if (atomic_fetch_sub(&d->refs, 1) == 1)
+        destroy(d);
+}
+
+static fgs_result check_opts(const fgs_device_opts *o, fgs_error *err)
+{
+    fgs_result r = fgs__check_size(err, "fgs_device_opts", o, o->size,
+                                   sizeof *o, sizeof *o);
+
+    if (r < 0)
+        return r;
+    if (o->reserved)
+        return fgs__fail(err, FGS_E_ABI,
+                         "fgs_device_opts.reserved is not zero");
+    if (o->allocator && (!o->allocator->alloc || !o->allocator->release))
+        return fgs__fail(err, FGS_E_NULL,
+                         "fgs_device_opts.allocator: alloc or release is NULL");
+    return FGS_OK;
+}
+
+fgs_result fgs_device_open(fgs_device **out, const fgs_device_opts *opts,
+                           fgs_error *err)
+{
+    static const fgs_device_opts defaults = { .size = sizeof defaults };
+    const fgs_device_opts *o = opts ? opts : &defaults;
+    const char *dir;
+    struct fgs__device *d;
+    fgs_result r;
+
+    if (!out)
+        return fgs__fail(err, FGS_E_NULL, "out is NULL");
+    *out = NULL;
+    r = check_opts(o, err);
+    if (r < 0)
+        return r;
+    dir = o->ptx_dir ? o->ptx_dir : getenv("FGS_PTX_DIR");
+    d = fgs__zalloc(o->allocator ? o->allocator : &fgs__malloc, sizeof *d);
+    if (!d)
+        return fgs__nomem(err);
+    d->alloc = o->allocator ? *o->allocator : fgs__malloc;
+    atomic_init(&d->refs, 1);
+    pthread_mutex_init(&d->lock, NULL);
+    r = fgs__log_init(&d->log, o->log, o->log_cookie, err);
+    if (r < 0)
+        goto fail;
+    d->ptx_dir = fgs__strdup(&d->alloc, dir ? dir : "");
+    if (!d->ptx_dir) {
+        r = fgs__nomem(err);
+        goto fail;
+    }
+    r = fgs__device_choose(d, o->provider, o->ordinal, err);
+    if (r < 0)
+        goto fail;
+    r = attach(d, o->context, err);
+    if (r < 0)
+        goto fail;
+    *out = fgs__obj_add(&d->obj, FGS__DEVICE);
+    fgs__log(&d->log, FGS__LOG_DEVICE_OPEN, "%s device %d: %s, %d.%d; %s",
+             d->provider->name, (int)d->ordinal, d->name, (int)d->cc / 10,
+             (int)d->cc % 10, d->why);
+    return FGS_OK;
+fail:
+    destroy(d);
+    return r;
+}
+
+void fgs_device_close(fgs_device *dev)
+{
+    struct fgs__obj *o = fgs__obj_take(dev, FGS__DEVICE);
+    struct fgs__device *d = (struct fgs__device *)(void *)o;
+
+    if (!d)
+        return;
+    if (atomic_load(&d->refs) > 1)
+        fgs__log(&d->log, FGS__LOG_DEVICE_EARLY,
+                 "device %d was closed before %u objects made from it",
+                 (int)d->ordinal, atomic_load(&d->refs) - 1);
+    fgs__log(&d->log, FGS__LOG_DEVICE_CLOSE, "%s device %d", d->provider->name,
+             (int)d->ordinal);
+    fgs__device_unref(d);
+}
+
+fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
+                               fgs_error *err)
+{
+    const struct fgs__nvjitlink *n;
+    struct fgs__device *d;
+    fgs_result r = fgs__device_get(&d, dev, err);
+
+    if (r < 0)
+        return r;
+    if (!info)
+        return fgs__fail(err, FGS_E_NULL, "info is NULL");
+    if (info->size < sizeof *info)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "fgs_device_info.size is %zu; set it to %zu",
+                         info->size, sizeof *info);
+    n = fgs__device_linker(d);
+    info->provider = d->provider->name;
+    info->why = d->why;
+    memcpy(info->name, d->name, sizeof info->name);
+    info->ordinal = d->ordinal;
+    info->cc = d->cc;
+    info->driver_version = d->cu.version;
+    info->sm_count = d->sm_count;
+    info->memory = d->memory;
+    info->ptx_version = d->isa;
+    info->nvjitlink = n->found ? n->version : 0;
+    return FGS_OK;
+}
+
+fgs_result fgs_device_can(fgs_device *dev, fgs_engine engine, fgs_error *err)
+{
+    struct fgs__device *d;
+    fgs_result r = fgs__device_get(&d, dev, err);
+
+    if (r < 0)
+        return r;
+    if ((unsigned)engine >= FGS_ENGINE_COUNT)
+        return fgs__fail(err, FGS_E_INVAL, "%u is no engine",
+                         (unsigned)engine);
+    return fgs__device_can(d, engine, err);
+}
+
+void *fgs_device_get_proc(fgs_device *dev, const char *name)
+{
+    struct fgs__device *d;
+
+    if (fgs__device_get(&d, dev, NULL) < 0 || !name)
+        return NULL;
+    return fgs__cu_find(&d->cu, name);
+}

@@ -1,0 +1,362 @@
+/* kernel.c -- a role's kernel, found, checked and loaded */
+#include "core/kernel.h"
+#include "core/plan.h"
+#include "table/table.h"
+
+#include <stdarg.h>
+
+fgs_result fgs__kernel_get(struct fgs__kernel **out, const fgs_kernel *k,
+                           const char *what, fgs_error *err)
+{
+    struct fgs__obj *o;
+    fgs_result r = fgs__obj_get(&o, k, FGS__KERNEL, what, err);
+
+    *out = (struct fgs__kernel *)(void *)o;
+    return r;
+}
+
+static void add_note(struct fgs__kernel *k, const char *fmt, ...)
+    FGS__PRINTF(2, 3);
+
+static void add_note(struct fgs__kernel *k, const char *fmt, ...)
+{
+    size_t n = strlen(k->note);
+    va_list ap;
+
+    if (n)
+        n += (size_t)snprintf(k->note + n, sizeof k->note - n, "; ");
+    if (n >= sizeof k->note)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(k->note + n, sizeof k->note - n, fmt, ap);
+    va_end(ap);
+}
+
+/* ------------------------------------------------------------- loading -- */
+
+static fgs_result bad_text(const struct fgs__kernel *k,
+                           const struct fgs__ptx_diags *diags, fgs_result r,
+                           fgs_error *err)
+{
+    const struct fgs__ptx_diag *first = &diags->item[0];
+    char more[48] = "";
+
+    if (r == FGS_E_NOMEM || !diags->count)
+        return fgs__nomem(err);
+    if (r == FGS_E_PTXVERSION)
+        return fgs__fail_at(err, r, k->text.file, first->pos.line,
+                            first->pos.column,
+                            "PTX %d.%d is newer than this library knows "
+                            "(%d.%d)",
+                            diags->newer_version / 10,
+                            diags->newer_version % 10,
+                            FGS__PTX_VERSION_MAX / 10,
+                            FGS__PTX_VERSION_MAX % 10);
+    if (diags->count > 1)
+        snprintf(more, sizeof more, " (and %u more)", diags->count - 1);
+    return fgs__fail_at(err, r, k->text.file, first->pos.line,
+                        first->pos.column, "%s%s", first->text, more);
+}
+
+static fgs_result make_module(struct fgs__kernel *k,
+                              const struct fgs__ptx_module *m, fgs_error *err)
+{
+    struct fgs__device *d = k->dev;
+    fgs_result result = fgs__device_enter(d, err);
+    CUresult r;
+    int regs;
+
+    if (result < 0)
+        return result;
+    result = fgs__module_load(k, m, err);
+    if (result < 0)
+        goto leave;
+    r = d->cu.cuModuleGetFunction(&k->function, k->module, k->entry);
+    if (r != CUDA_SUCCESS) {
+        result = fgs__device_fail(d, err, r, "cuModuleGetFunction", "%s of %s",
+                                  k->entry, k->text.file);
+        goto unload;
+    }
+    /* Asking for an attribute loads the code now, also where the driver loads
+     * lazily: a load in the middle of a run serializes it (guide 4.6.5). */
+    r = d->cu.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                 k->function);
+    if (r == CUDA_SUCCESS)
+        goto leave;
+    result = fgs__device_fail(d, err, r, "cuFuncGetAttribute", "%s of %s",
+                              k->entry, k->text.file);
+unload:
+    fgs__device_lost(d, d->cu.cuModuleUnload(k->module), "cuModuleUnload",
+                     k->entry);
+    k->module = NULL;
+leave:
+    fgs__device_leave(d);
+    return result;
+}
+
+/* Load one stem into k; on failure k holds nothing of it. */
+static fgs_result load_stem(struct fgs__kernel *k, const char *stem,
+                            fgs_error *err)
+{
+    const struct fgs__ptx_func *f;
+    struct fgs__ptx_module *m = NULL;
+    struct fgs__ptx_diags diags;
+    fgs_result r;
+
+    if (strlen(stem) >= sizeof k->stem)
+        return fgs__fail(err, FGS_E_SIZE, "the stem has %zu bytes; 63 at most",
+                         strlen(stem));
+    snprintf(k->stem, sizeof k->stem, "%s", stem);
+    snprintf(k->entry, sizeof k->entry, "fgs_%s", k->stem);
+    r = fgs__text_load(&k->text, stem, k->dev->cc, k->dev->ptx_dir,
+                       &k->dev->alloc, err);
+    if (r < 0)
+        return r;
+    fgs__ptx_diags_init(&diags, &k->dev->alloc);
+    r = fgs__ptx_load(&m, k->text.text, k->text.len, &k->dev->alloc, &diags);
+    if (r < 0) {
+        bad_text(k, &diags, r, err);
+        goto free_text;
+    }
+    r = fgs__contract_check(k, m, &f, err);
+    if (r < 0)
+        goto free_text;
+    k->ptx_version = m->version;
+    snprintf(k->ptx_target, sizeof k->ptx_target, "%s", m->target);
+    k->waits = fgs__ptx_has_op(f, FGS__OP_GRID_WAIT);
+    k->triggers = fgs__ptx_has_op(f, FGS__OP_GRID_LAUNCH);
+    r = make_module(k, m, err);
+free_text:
+    if (r < 0)
+        fgs__text_free(&k->text);
+    fgs__ptx_free(m);
+    fgs__ptx_diags_free(&diags);
+    return r;
+}
+
+/* -------------------------------------------------------------- engines -- */
+
+/* A refusal that another engine or form may not meet. */
+static int is_refusal(fgs_result r)
+{
+    return r == FGS_E_UNSUPPORTED || r == FGS_E_PTXVERSION;
+}
+
+/*
+ * The strong copy first.  The weak one reads data that is being written and is
+ * formally a race, so it is taken only where nobody assembles PTX 9.3, or
+ * where the caller asks for it.
+ */
+static fgs_result load_engine(struct fgs__kernel *k, fgs_engine e, int weak,
+                              fgs_error *err)
+{
+    const struct fgs__engine *row = &fgs__engines[e];
+    fgs_error no = { .result = FGS_OK };
+    fgs_result r = fgs__device_can(k->dev, e, err);
+
+    if (r < 0)
+        return r;
+    if (weak)
+        return load_stem(k, row->weak, err);
+    r = load_stem(k, row->consumer, row->weak ? &no : err);
+    if (!row->weak || r >= 0)
+        return r;
+    if (r != FGS_E_PTXVERSION) {
+        if (err)
+            *err = no;
+        return r;
+    }
+    fgs__log(&k->dev->log, FGS__LOG_LOAD_REFUSED, "%s", no.text);
+    add_note(k, "%s taken instead of %s: %s", row->weak, row->consumer,
+             no.text);
+    return load_stem(k, row->weak, err);
+}
+
+static fgs_result load_auto(struct fgs__kernel *k, fgs_error *err)
+{
+    fgs_result r = FGS_E_UNSUPPORTED;
+    fgs_error no;
+
+    for (fgs_engine e = FGS_ENGINE_AUTO + 1; e < FGS_ENGINE_COUNT; e++) {
+        k->engine = e;
+        r = load_engine(k, e, 0, &no);
+        if (r >= 0)
+            return r;
+        if (!is_refusal(r)) {
+            if (err)
+                *err = no;
+            return r;
+        }
+        fgs__log(&k->dev->log, FGS__LOG_LOAD_REFUSED, "%s: %s",
+                 fgs_engine_name(e), no.text);
+        add_note(k, "%s refused: %s", fgs_engine_name(e), no.text);
+    }
+    return fgs__fail(err, r, "no engine runs on %s: %s", k->dev->name, k->note);
+}
+
+/* The engine whose consumer a stem is. */
+static fgs_engine engine_of_stem(const char *stem)
+{
+    for (fgs_engine e = FGS_ENGINE_AUTO + 1; e < FGS_ENGINE_COUNT; e++) {
+        const struct fgs__engine *row = &fgs__engines[e];
+
+        if (!strcmp(stem, row->consumer) ||
+            (row->weak && !strcmp(stem, row->weak)))
+            return e;
+    }
+    return FGS_ENGINE_AUTO;
+}
+
+static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
+                       fgs_error *err)
+{
+    fgs_result r;
+
+    if (k->role != FGS_ROLE_CONSUMER)
+        return load_stem(k, d->stem ? d->stem : fgs__roles[k->role].stem, err);
+    if (!d->stem && k->engine == FGS_ENGINE_AUTO)
+        return load_auto(k, err);
+    if (!d->stem)
+        return load_engine(k, k->engine, d->weak != 0, err);
+    if (k->engine == FGS_ENGINE_AUTO)
+        k->engine = engine_of_stem(d->stem);
+    if (k->engine == FGS_ENGINE_AUTO)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "stem %s: name the engine that this consumer uses",
+                         d->stem);
+    r = fgs__device_can(k->dev, k->engine, err);
+    return r < 0 ? r : load_stem(k, d->stem, err);
+}
+
+/* ------------------------------------------------------------------ API -- */
+
+static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
+{
+    if (d->role < FGS_ROLE_INIT || d->role > FGS_ROLE_CONSUMER)
+        return fgs__fail(err, FGS_E_INVAL, "%u is no role", (unsigned)d->role);
+    if ((unsigned)d->engine >= FGS_ENGINE_COUNT)
+        return fgs__fail(err, FGS_E_INVAL, "%u is no engine",
+                         (unsigned)d->engine);
+    if (!fgs_element_get_info(d->element))
+        return fgs__fail(err, FGS_E_INVAL, "%u is no element type",
+                         (unsigned)d->element);
+    if (d->role != FGS_ROLE_CONSUMER &&
+        (d->engine != FGS_ENGINE_AUTO || d->weak))
+        return fgs__fail(err, FGS_E_INVAL,
+                         "only a consumer has an engine; this is the %s",
+                         fgs__roles[d->role].name);
+    if (d->weak > 1 || (d->weak && !fgs__engines[d->engine].weak))
+        return fgs__fail(err, FGS_E_INVAL, "engine %s has no weak form %u",
+                         fgs_engine_name(d->engine), d->weak);
+    if (d->weak && d->stem)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "weak and stem both name a text; give one");
+    if (d->element != FGS_ELEMENT_F32)
+        return fgs__fail(err, FGS_E_UNSUPPORTED,
+                         "there is no kernel for element %s; the texts are "
+                         "for f32",
+                         fgs_element_get_info(d->element)->name);
+    return FGS_OK;
+}
+
+fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
+                           const fgs_kernel_desc *desc, fgs_error *err)
+{
+    struct fgs__device *d;
+    struct fgs__kernel *k;
+    fgs_result r;
+
+    if (!out)
+        return fgs__fail(err, FGS_E_NULL, "out is NULL");
+    *out = NULL;
+    r = fgs__device_get(&d, dev, err);
+    if (r < 0)
+        return r;
+    if (!desc)
+        return fgs__fail(err, FGS_E_NULL, "desc is NULL");
+    r = fgs__check_size(err, "fgs_kernel_desc", desc, desc->size, sizeof *desc,
+                        sizeof *desc);
+    if (r >= 0)
+        r = check_desc(desc, err);
+    if (r >= 0)
+        r = FGS__NEED(d, err, FGS__CU_cuModuleLoadDataEx,
+                      FGS__CU_cuModuleLoadData, FGS__CU_cuModuleUnload,
+                      FGS__CU_cuModuleGetFunction, FGS__CU_cuFuncGetAttribute);
+    if (r < 0)
+        return r;
+    k = fgs__zalloc(&d->alloc, sizeof *k);
+    if (!k)
+        return fgs__nomem(err);
+    k->dev = d;
+    k->role = desc->role;
+    k->engine = desc->engine;
+    k->element = desc->element;
+    r = load(k, desc, err);
+    if (r < 0) {
+        fgs__free(&d->alloc, k);
+        return r;
+    }
+    fgs__device_ref(d);
+    fgs__log(&d->log, FGS__LOG_LOAD_KERNEL, "%s as %s, PTX %d.%d %s, by %s",
+             k->text.file, fgs__roles[k->role].name, k->ptx_version / 10,
+             k->ptx_version % 10, k->ptx_target, k->assembled_by);
+    *out = fgs__obj_add(&k->obj, FGS__KERNEL);
+    return FGS_OK;
+}
+
+void fgs_kernel_free(fgs_kernel *kernel)
+{
+    struct fgs__kernel *k =
+        (struct fgs__kernel *)(void *)fgs__obj_take(kernel, FGS__KERNEL);
+    struct fgs__device *d;
+
+    if (!k)
+        return;
+    d = k->dev;
+    fgs__plans_wait(d, 0, 0, kernel);
+    if (fgs__device_enter_quiet(d)) {
+        fgs__device_lost(d, d->cu.cuModuleUnload(k->module), "cuModuleUnload",
+                         k->entry);
+        fgs__device_leave(d);
+    }
+    fgs__text_free(&k->text);
+    fgs__free(&d->alloc, k);
+    fgs__device_unref(d);
+}
+
+const char *fgs_kernel_get_ptx(const fgs_kernel *kernel)
+{
+    struct fgs__kernel *k;
+
+    return fgs__kernel_get(&k, kernel, "k", NULL) < 0 ? NULL : k->text.text;
+}
+
+CUfunction fgs_kernel_get_function(const fgs_kernel *kernel)
+{
+    struct fgs__kernel *k;
+
+    return fgs__kernel_get(&k, kernel, "k", NULL) < 0 ? NULL : k->function;
+}
+
+fgs_result fgs_kernel_get_info(const fgs_kernel *kernel, fgs_kernel_info *info)
+{
+    struct fgs__kernel *k;
+    fgs_result r = fgs__kernel_get(&k, kernel, "k", NULL);
+
+    if (r < 0)
+        return r;
+    if (!info)
+        return FGS_E_NULL;
+    if (info->size < sizeof *info)
+        return FGS_E_INVAL;
+    info->stem = k->stem;
+    info->entry = k->entry;
+    info->file = k->text.file;
+    info->assembled_by = k->assembled_by;
+    info->engine = k->engine;
+    info->ptx_version = k->ptx_version;
+    memcpy(info->ptx_target, k->ptx_target, sizeof info->ptx_target);
+    info->waits = k->waits;
+    info->triggers = k->triggers;
+    return FGS_OK;
+}

@@ -1,0 +1,84 @@
+/* plan.h -- init -> producer -> consumer on one stream */
+#ifndef FGS_CORE_PLAN_H
+#define FGS_CORE_PLAN_H
+
+#include "core/buffer.h"
+#include "core/kernel.h"
+#include "table/record.h"
+#include "table/table.h"
+
+/* The kernels' parameters, param.def. */
+typedef uint64_t fgs__param_u64;
+typedef uint32_t fgs__param_u32;
+struct fgs__args {
+#define PARAM(name, type, meaning) fgs__param_##type name;
+#include "table/param.def"
+#undef PARAM
+};
+
+enum { FGS__IN, FGS__MID, FGS__OUT, FGS__BUFFERS };
+
+/* What of a kernel and of a buffer a plan remembers: enough to launch and to
+ * tell what happened.  The handle says whether the thing still lives. */
+struct fgs__stage {
+    fgs_kernel *handle;
+    CUfunction function;
+    char entry[68];
+    uint32_t blocks;
+};
+
+struct fgs__use {
+    fgs_buffer *handle;
+    char name[32];
+    CUdeviceptr ptr;
+    uint64_t bytes;
+};
+
+struct fgs__plan {
+    struct fgs__obj obj;
+    struct fgs__device *dev;   /* a reference                                */
+    struct fgs__plan *next;    /* of the device, under its lock              */
+    struct fgs__stage stage[FGS__ROLE_COUNT]; /* by role                     */
+    struct fgs__use use[FGS__BUFFERS];
+    struct fgs__args args;
+    uint64_t tiles;
+    fgs_engine engine;
+    int pdl;
+    char pdl_why[256];
+    const char *assembled_by;
+    int ptx_version;
+    char ptx_target[16];
+    char note[1024];
+    CUdeviceptr ctl;           /* struct fgs__ctl                            */
+    struct fgs__rec *rec;      /* pinned, the kernels write it               */
+    struct fgs__ctl *stats;    /* pinned, one a round                        */
+    uint32_t stats_rounds;     /* rounds that `stats` has room for           */
+    CUevent start, end;
+    /* The state of the last run; the first three under dev->lock. */
+    int running;               /* launched and not waited for                */
+    int launching;             /* fgs_plan_run is at it: no end event yet    */
+    CUstream stream;
+    uint32_t rounds;
+    int waited;                /* `receipt` is good                          */
+    fgs_receipt receipt;
+};
+
+fgs_result fgs__plan_get(struct fgs__plan **out, const fgs_plan *plan,
+                         fgs_error *err);
+
+/* FGS_E_BUSY when an unfinished run uses memory in [ptr, ptr + bytes).  The
+ * device's context is current.  `name` is what the text calls the memory. */
+fgs_result fgs__plans_idle(struct fgs__device *d, CUdeviceptr ptr,
+                           uint64_t bytes, const char *name, fgs_error *err);
+
+/* Wait for each unfinished run that uses the memory, or the kernel. */
+void fgs__plans_wait(struct fgs__device *d, CUdeviceptr ptr, uint64_t bytes,
+                     const fgs_kernel *kernel);
+
+/* FGS_E_BUSY when an unfinished run of another plan on another stream writes
+ * what this one uses, or the other way round.  Under the lock, in the
+ * context. */
+fgs_result fgs__plan_alone(struct fgs__plan *p, CUstream stream,
+                           fgs_error *err);
+
+#endif
