@@ -1,0 +1,338 @@
+/* access.c -- where the lanes of a memory instruction point to
+ *
+ * Most instructions of a full warp access neighbours or one place: then one
+ * bounds check serves all lanes.  The others are checked lane by lane against
+ * the segment (an allocation, the block's shared memory ...) that the lane
+ * before was in.
+ */
+#include "sim/access.h"
+#include "sim/latency.h"
+
+/* Memory that is contiguous on the host: addresses [lo, hi) as the
+ * instruction writes them. */
+struct segment {
+    uint64_t lo, hi;
+    char *host;
+    uint64_t lane_step;  /* local memory: host bytes from lane to lane */
+    uint64_t latency_ps;
+    bool shared, read_only;
+};
+
+static bool segment_holds(const struct segment *s, uint64_t addr,
+                          uint64_t bytes)
+{
+    return addr >= s->lo && addr < s->hi && s->hi - addr >= bytes;
+}
+
+static char *segment_at(const struct segment *s, uint64_t addr, int lane)
+{
+    return s->host + (addr - s->lo) + s->lane_step * (uint64_t)lane;
+}
+
+/* The warp's cached allocation is good as long as none was made or freed. */
+static bool global_range(struct fgs__sim_warp *w, uint64_t addr)
+{
+    struct fgs__sim_mem *mem = w->sm->mem;
+    uint32_t generation = fgs__sim_mem_generation(mem);
+
+    if (generation == w->cache_gen && addr >= w->cache.lo &&
+        addr < w->cache.hi)
+        return true;
+    if (!fgs__sim_mem_find(mem, addr, &w->cache)) {
+        w->cache = (struct fgs__sim_range){ 0, 0, NULL };
+        return false;
+    }
+    w->cache_gen = generation;
+    return true;
+}
+
+char *fgs__sim_global(struct fgs__sim_warp *w, uint64_t addr, uint32_t bytes)
+{
+    if (!global_range(w, addr) || w->cache.hi - addr < bytes)
+        return NULL;
+    return w->cache.host + (addr - w->cache.lo);
+}
+
+static bool segment_global(struct fgs__sim_warp *w, uint64_t addr,
+                           struct segment *s)
+{
+    if (!global_range(w, addr))
+        return false;
+    *s = (struct segment){ .lo = w->cache.lo,
+                           .hi = w->cache.hi,
+                           .host = w->cache.host,
+                           .latency_ps = FGS__SIM_GLOBAL_PS };
+    return true;
+}
+
+/* The segment that holds `addr` of a state space whose addresses begin at
+ * `window` (0 unless generic). */
+static bool segment_of(struct fgs__sim_warp *w, unsigned space,
+                       uint64_t window, uint64_t addr, struct segment *s)
+{
+    const struct fgs__sim_grid *g = w->block->grid;
+    uint64_t bytes;
+
+    switch (space) {
+    case FGS__SIM_SHARED:
+        bytes = g->shared_bytes;
+        *s = (struct segment){ .host = (char *)w->block->shared,
+                               .latency_ps = FGS__SIM_SHARED_PS,
+                               .shared = true };
+        break;
+    case FGS__SIM_PARAM:
+        bytes = g->code->param_bytes;
+        /* Never written: read_only is looked at first. */
+        *s = (struct segment){ .host = (char *)(uintptr_t)g->params,
+                               .latency_ps = FGS__SIM_PARAM_PS,
+                               .read_only = true };
+        break;
+    case FGS__SIM_LOCAL:
+        bytes = g->code->local_bytes;
+        *s = (struct segment){ .host = (char *)w->local,
+                               .lane_step = bytes,
+                               .latency_ps = FGS__SIM_LOCAL_PS };
+        break;
+    default:
+        return segment_global(w, addr, s);
+    }
+    s->lo = window;
+    s->hi = window + bytes;
+    return addr >= s->lo && addr < s->hi;
+}
+
+static bool segment_find(struct fgs__sim_warp *w, unsigned space,
+                         uint64_t addr, struct segment *s)
+{
+    static const struct {
+        uint64_t window;
+        unsigned space;
+    } windows[] = {
+        { FGS__SIM_SHARED_WINDOW, FGS__SIM_SHARED },
+        { FGS__SIM_LOCAL_WINDOW, FGS__SIM_LOCAL },
+        { FGS__SIM_PARAM_WINDOW, FGS__SIM_PARAM },
+    };
+
+    if (space != FGS__SIM_GENERIC)
+        return segment_of(w, space, 0, addr, s);
+    for (size_t n = 0; n < sizeof windows / sizeof *windows; n++)
+        if (addr - windows[n].window < FGS__SIM_WINDOW_BYTES)
+            return segment_of(w, windows[n].space, windows[n].window, addr, s);
+    return segment_global(w, addr, s);
+}
+
+/* ---------------------------------------------------------------- faults -- */
+
+static const char *space_text(unsigned space)
+{
+    switch (space) {
+    case FGS__SIM_SHARED:
+        return "the block's shared memory";
+    case FGS__SIM_PARAM:
+        return "the kernel's parameters";
+    case FGS__SIM_LOCAL:
+        return "the thread's local memory";
+    case FGS__SIM_GLOBAL:
+        return "any allocation";
+    default:
+        return "any allocation or window";
+    }
+}
+
+/* A lane's access of `bytes` at `addr` as a host address; NULL after a
+ * fault.  *s is the segment of the lane before, or empty. */
+static char *lane_find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                       bool write, int lane, uint64_t addr, struct segment *s)
+{
+    uint32_t bytes = i->aux[FGS__SIM_AUX_BYTES];
+    unsigned space = i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_SPACE_MASK;
+
+    if (FGS__UNLIKELY(addr & (bytes - 1))) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS, lane,
+                            "address 0x%llx is not a multiple of the %u bytes "
+                            "accessed",
+                            (unsigned long long)addr, bytes);
+        return NULL;
+    }
+    if (FGS__UNLIKELY(!segment_holds(s, addr, bytes)) &&
+        (!segment_find(w, space, addr, s) ||
+         !segment_holds(s, addr, bytes))) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
+                            "%u bytes at address 0x%llx are not inside %s",
+                            bytes, (unsigned long long)addr,
+                            space_text(space));
+        return NULL;
+    }
+    if (FGS__UNLIKELY(write && s->read_only)) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_INVALID_ADDRESS_SPACE, lane,
+                            "address 0x%llx is a kernel parameter: it cannot "
+                            "be written",
+                            (unsigned long long)addr);
+        return NULL;
+    }
+    return segment_at(s, addr, lane);
+}
+
+/* ---------------------------------------------------------------- access -- */
+
+/* The lanes' addresses; `buf` is used when they are not a register as is. */
+static const uint64_t *addresses(const struct fgs__sim_warp *w,
+                                 const struct fgs__sim_insn *i, uint64_t *buf)
+{
+    const void *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
+    uint64_t offset = (uint64_t)i->imm;
+
+    if (i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_ADDR32)
+        for (int l = 0; l < 32; l++)
+            buf[l] = ((const uint32_t *)base)[l] + offset;
+    else if (offset)
+        for (int l = 0; l < 32; l++)
+            buf[l] = ((const uint64_t *)base)[l] + offset;
+    else
+        return base;
+    return buf;
+}
+
+static enum fgs__sim_shape shape_of(const uint64_t *addr, uint64_t step)
+{
+    uint64_t first = addr[0], run = 0, same = 0;
+
+    for (uint64_t l = 0; l < 32; l++) {
+        run |= addr[l] ^ (first + l * step);
+        same |= addr[l] ^ first;
+    }
+    return run == 0    ? FGS__SIM_RUN
+           : same == 0 ? FGS__SIM_SAME
+                       : FGS__SIM_SCATTER;
+}
+
+bool fgs__sim_access_find(struct fgs__sim_warp *w,
+                          const struct fgs__sim_insn *i, bool write,
+                          struct fgs__sim_access *acc)
+{
+    uint32_t bytes = i->aux[FGS__SIM_AUX_BYTES];
+    struct segment s = { .lo = 0 };
+    int lane = fgs__sim_lane(w->exec);
+    uint64_t buf[32], first;
+    const uint64_t *addr = addresses(w, i, buf);
+
+    acc->shape = FGS__SIM_SCATTER;
+    if (i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_UNIFORM)
+        acc->shape = FGS__SIM_SAME;
+    else if (w->exec == UINT32_MAX)
+        acc->shape = shape_of(addr, bytes);
+    /* The first lane stands for all where their accesses have one shape. */
+    first = addr[lane];
+    acc->lane[lane] = lane_find(w, i, write, lane, first, &s);
+    if (!acc->lane[lane])
+        return false;
+    acc->latency_ps = s.latency_ps;
+    acc->shared = s.shared;
+    if (acc->shape == FGS__SIM_SAME && !s.lane_step) {
+        acc->lane[0] = acc->lane[lane];
+        return true;
+    }
+    if (acc->shape == FGS__SIM_RUN && !s.lane_step &&
+        segment_holds(&s, first, 32ull * bytes))
+        return true;
+    acc->shape = FGS__SIM_SCATTER;
+    for (uint32_t m = w->exec & (w->exec - 1); m; m &= m - 1) {
+        lane = fgs__sim_lane(m);
+        acc->lane[lane] = lane_find(w, i, write, lane, addr[lane], &s);
+        if (!acc->lane[lane])
+            return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- shared -- */
+
+bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i, int lane,
+                            uint64_t addr, bool generic, uint64_t bytes,
+                            uint32_t align, const char *what, uint32_t *out)
+{
+    uint64_t offset = generic ? addr - FGS__SIM_SHARED_WINDOW : addr;
+    uint64_t size = w->block->grid->shared_bytes;
+
+    if (generic && offset >= FGS__SIM_WINDOW_BYTES) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_INVALID_ADDRESS_SPACE, lane,
+                            "the %s at generic address 0x%llx is not in "
+                            "shared memory",
+                            what, (unsigned long long)addr);
+        return false;
+    }
+    if (offset & (align - 1)) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS, lane,
+                            "the %s at shared address 0x%llx is not %u-byte "
+                            "aligned",
+                            what, (unsigned long long)offset, align);
+        return false;
+    }
+    if (offset > size || size - offset < bytes) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
+                            "the %s (%llu bytes at shared address 0x%llx) is "
+                            "not inside the block's %llu bytes of shared "
+                            "memory",
+                            what, (unsigned long long)bytes,
+                            (unsigned long long)offset,
+                            (unsigned long long)size);
+        return false;
+    }
+    *out = (uint32_t)offset;
+    return true;
+}
+
+/* -------------------------------------------------------------- decoding -- */
+
+static unsigned space_of(const struct fgs__ptx_insn *src,
+                         const struct fgs__ptx_operand *o)
+{
+    unsigned word = src->space[0];
+
+    /* [var] without a space means the variable's own. */
+    if (word == FGS__M_NONE && o->sym && o->sym->kind == FGS__SYM_VAR)
+        word = o->sym->space;
+    switch (word) {
+    case FGS__M_NONE:
+        return FGS__SIM_GENERIC;
+    case FGS__M_SHARED:
+    case FGS__M_SHARED_CTA:
+    case FGS__M_SHARED_CLUSTER: /* the block is its cluster: one window */
+        return FGS__SIM_SHARED;
+    case FGS__M_PARAM:
+    case FGS__M_PARAM_ENTRY:
+        return FGS__SIM_PARAM;
+    case FGS__M_LOCAL:
+        return FGS__SIM_LOCAL;
+    case FGS__M_GLOBAL:
+    case FGS__M_CONST: /* the loader puts constant variables there */
+        return FGS__SIM_GLOBAL;
+    default:
+        return FGS__SIM_SPACE_MASK;
+    }
+}
+
+bool fgs__sim_access_decode(struct fgs__sim_decoder *d,
+                            const struct fgs__ptx_insn *src,
+                            const struct fgs__ptx_operand *o, uint32_t bytes,
+                            struct fgs__sim_insn *out)
+{
+    unsigned bits, space = space_of(src, o);
+
+    if (space == FGS__SIM_SPACE_MASK) {
+        fgs__sim_decode_error(d, src, "%s: this state space is not executed",
+                              fgs__ptx_op_name(src->op));
+        return false;
+    }
+    if (!fgs__sim_ref_addr(d, src, o, &out->op[FGS__SIM_ADDR], &bits,
+                           &out->imm))
+        return false;
+    out->aux[FGS__SIM_AUX_BYTES] = bytes;
+    out->aux[FGS__SIM_AUX_SPACE] = space;
+    if (bits == 32)
+        out->aux[FGS__SIM_AUX_SPACE] |= FGS__SIM_ADDR32;
+    if (!o->sym || o->sym->kind == FGS__SYM_VAR)
+        out->aux[FGS__SIM_AUX_SPACE] |= FGS__SIM_UNIFORM;
+    return true;
+}

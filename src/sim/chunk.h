@@ -1,0 +1,39 @@
+/* chunk.h -- single-copy atomic access to aligned device memory
+ *
+ * A 16-byte chunk is what the protocol hands over: one store by the producer,
+ * one load by the copy (guide 4.6.4.3).  On x86-64 with AVX an aligned 16-byte
+ * vector load or store is one access (documented by both vendors); volatile
+ * keeps the compiler from cutting or repeating it.  Narrower accesses are one
+ * access on every CPU when they are aligned.
+ */
+#ifndef FGS_SIM_CHUNK_H
+#define FGS_SIM_CHUNK_H
+
+#include "base/compat.h"
+#include <stdint.h>
+
+#if !defined __SSE2__
+#error "128-bit single-copy atomic access is written for x86-64 only"
+#endif
+#include <emmintrin.h>
+
+typedef __m128i fgs__chunk;
+
+/* Device memory has no C type of its own. */
+typedef uint8_t FGS__MAY_ALIAS fgs__dev8;
+typedef uint16_t FGS__MAY_ALIAS fgs__dev16;
+typedef uint32_t FGS__MAY_ALIAS fgs__dev32;
+typedef uint64_t FGS__MAY_ALIAS fgs__dev64;
+typedef __m128i fgs__dev128; /* may alias by itself */
+
+static inline FGS__DEVICE_MEMORY fgs__chunk fgs__chunk_load(const void *p)
+{
+    return *(const volatile fgs__chunk *)p;
+}
+
+static inline FGS__DEVICE_MEMORY void fgs__chunk_store(void *p, fgs__chunk v)
+{
+    *(volatile fgs__chunk *)p = v;
+}
+
+#endif

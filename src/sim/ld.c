@@ -1,0 +1,262 @@
+/* ld.c -- loads of all spaces, widths and vectors
+ *
+ * A component is first gathered into an array over the lanes, as wide as in
+ * memory, then extended into the register, which may be wider (ISA, operand
+ * size exceeding instruction-type size).  A full mask and equal widths gather
+ * into the register itself.
+ */
+#include "sim/access.h"
+#include "sim/chunk.h"
+
+/* op[0..] destinations, FGS__SIM_NOREF for `_`. */
+enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
+enum {
+    COUNT_MASK = 0xf,    /* components                                       */
+    SIZE_SHIFT = 4,      /* log2 of a component's bytes in memory            */
+    SIGNED = 1 << 8,
+    STRONG = 1 << 9,
+    ACQUIRE = 1 << 10
+};
+
+/* Strong accesses are made one by one, each of them once; weak ones may be
+ * moved in blocks. */
+#define GATHER(bits)                                                           \
+    static FGS__DEVICE_MEMORY void gather_##bits(                              \
+        const struct fgs__sim_access *acc, uint32_t exec, size_t at,           \
+        size_t step, bool strong, void *out)                                   \
+    {                                                                          \
+        typedef fgs__dev##bits word;                                           \
+        const char *base = acc->lane[0] + at;                                  \
+        word *lane = out;                                                      \
+                                                                               \
+        if (acc->shape == FGS__SIM_SAME) {                                     \
+            word v = *(const volatile word *)base;                             \
+            for (int l = 0; l < 32; l++)                                       \
+                lane[l] = v;                                                   \
+        } else if (acc->shape == FGS__SIM_RUN && strong) {                     \
+            for (size_t l = 0; l < 32; l++)                                    \
+                lane[l] = *(const volatile word *)(base + l * step);           \
+        } else if (acc->shape == FGS__SIM_RUN && step == sizeof(word)) {       \
+            memcpy(lane, base, 32 * sizeof(word));                             \
+        } else if (acc->shape == FGS__SIM_RUN) {                               \
+            for (size_t l = 0; l < 32; l++)                                    \
+                lane[l] = *(const word *)(base + l * step);                    \
+        } else {                                                               \
+            for (uint32_t m = exec; m; m &= m - 1) {                           \
+                int l = fgs__sim_lane(m);                                      \
+                lane[l] = *(const volatile word *)(acc->lane[l] + at);         \
+            }                                                                  \
+        }                                                                      \
+    }
+GATHER(8)
+GATHER(16)
+GATHER(32)
+GATHER(64)
+
+/* Chunks are always moved whole. */
+static FGS__DEVICE_MEMORY void gather_128(const struct fgs__sim_access *acc,
+                                          uint32_t exec, size_t at,
+                                          size_t step, bool strong, void *out)
+{
+    fgs__chunk *lane = out;
+
+    (void)strong;
+    for (uint32_t m = exec; m; m &= m - 1) {
+        int l = fgs__sim_lane(m);
+        const char *from = acc->shape == FGS__SIM_RUN
+                               ? acc->lane[0] + (size_t)l * step
+                           : acc->shape == FGS__SIM_SAME ? acc->lane[0]
+                                                         : acc->lane[l];
+        lane[l] = fgs__chunk_load(from + at);
+    }
+}
+
+static void gather(const struct fgs__sim_access *acc, uint32_t exec, size_t at,
+                   size_t step, bool strong, unsigned size, void *out)
+{
+    switch (size) {
+    case 0:
+        gather_8(acc, exec, at, step, strong, out);
+        break;
+    case 1:
+        gather_16(acc, exec, at, step, strong, out);
+        break;
+    case 2:
+        gather_32(acc, exec, at, step, strong, out);
+        break;
+    case 3:
+        gather_64(acc, exec, at, step, strong, out);
+        break;
+    default:
+        gather_128(acc, exec, at, step, strong, out);
+    }
+}
+
+/* -------------------------------------------------------------- registers -- */
+
+#define EXTEND(from, to)                                                       \
+    for (int l = 0; l < 32; l++)                                               \
+        if (exec >> l & 1)                                                     \
+            ((to *)reg)[l] = (to)((const from *)raw)[l];                       \
+    return
+
+/* The extension is by the sign of the instruction's type. */
+static void extend(void *reg, unsigned reg_size, const void *raw,
+                   unsigned size, bool sign, uint32_t exec)
+{
+    switch (size << 4 | reg_size << 1 | sign) {
+    case 0x00:
+    case 0x01:
+        EXTEND(fgs__dev8, fgs__dev8);
+    case 0x02:
+        EXTEND(fgs__dev8, fgs__dev16);
+    case 0x03:
+        EXTEND(int8_t, fgs__dev16);
+    case 0x04:
+        EXTEND(fgs__dev8, fgs__dev32);
+    case 0x05:
+        EXTEND(int8_t, fgs__dev32);
+    case 0x06:
+        EXTEND(fgs__dev8, fgs__dev64);
+    case 0x07:
+        EXTEND(int8_t, fgs__dev64);
+    case 0x12:
+    case 0x13:
+        EXTEND(fgs__dev16, fgs__dev16);
+    case 0x14:
+        EXTEND(fgs__dev16, fgs__dev32);
+    case 0x15:
+        EXTEND(int16_t, fgs__dev32);
+    case 0x16:
+        EXTEND(fgs__dev16, fgs__dev64);
+    case 0x17:
+        EXTEND(int16_t, fgs__dev64);
+    case 0x24:
+    case 0x25:
+        EXTEND(fgs__dev32, fgs__dev32);
+    case 0x26:
+        EXTEND(fgs__dev32, fgs__dev64);
+    case 0x27:
+        EXTEND(int32_t, fgs__dev64);
+    case 0x36:
+    case 0x37:
+        EXTEND(fgs__dev64, fgs__dev64);
+    default:
+        for (int l = 0; l < 32; l++)
+            if (exec >> l & 1)
+                ((fgs__chunk *)reg)[l] = ((const fgs__chunk *)raw)[l];
+    }
+}
+
+static const struct fgs__sim_insn *run_ld(struct fgs__sim_warp *w,
+                                          const struct fgs__sim_insn *i)
+{
+    uint32_t facts = i->aux[AUX_FACTS], widths = i->aux[AUX_WIDTHS];
+    unsigned size = facts >> SIZE_SHIFT & 7;
+    size_t step = i->aux[FGS__SIM_AUX_BYTES];
+    struct fgs__sim_access acc;
+    fgs__chunk raw[32];
+
+    if (!fgs__sim_access_find(w, i, false, &acc))
+        return NULL;
+    for (unsigned n = 0; n < (facts & COUNT_MASK); n++, widths >>= 4) {
+        unsigned reg_size = widths & 7;
+        bool whole = w->exec == UINT32_MAX && reg_size == size;
+        void *reg;
+
+        if (i->op[n] == FGS__SIM_NOREF)
+            continue;
+        reg = fgs__sim_at(w, i->op[n]);
+        gather(&acc, w->exec, (size_t)n << size, step, facts & STRONG, size,
+               whole ? reg : (void *)raw);
+        if (!whole)
+            extend(reg, reg_size, raw, size, facts & SIGNED, w->exec);
+    }
+    /* Nothing behind an acquire is done before it (ISA 8.8). */
+    if (facts & ACQUIRE)
+        atomic_thread_fence(memory_order_acquire);
+    fgs__sim_warp_delay(w, acc.latency_ps);
+    return i + 1;
+}
+
+/* -------------------------------------------------------------- selector -- */
+
+static unsigned log2_bytes(unsigned bits)
+{
+    return (unsigned)__builtin_ctz(bits) - 3;
+}
+
+static bool decode_semantics(struct fgs__sim_decoder *d,
+                             const struct fgs__ptx_insn *src, uint32_t *facts)
+{
+    if (src->mod[FGS__G_MMIO])
+        *facts |= STRONG;
+    switch (src->mod[FGS__G_SEM]) {
+    case FGS__M_ACQUIRE:
+        *facts |= STRONG | ACQUIRE;
+        return true;
+    case FGS__M_RELAXED:
+    case FGS__M_VOLATILE:
+        *facts |= STRONG;
+        return true;
+    case FGS__M_NONE:
+    case FGS__M_WEAK:
+        return true;
+    default:
+        fgs__sim_decode_error(d, src, "a load has no such memory order");
+        return false;
+    }
+}
+
+/* A destination register as it is, at least as wide as the type. */
+static bool decode_dst(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_insn *src,
+                       const struct fgs__ptx_operand *o, unsigned n,
+                       unsigned size, struct fgs__sim_insn *out)
+{
+    unsigned bits;
+
+    if (o->kind == FGS__O_SINK) {
+        out->op[n] = FGS__SIM_NOREF;
+        return true;
+    }
+    out->op[n] = fgs__sim_ref_reg(d, o, &bits);
+    if (out->op[n] == FGS__SIM_NOREF)
+        return false;
+    if (bits < 8 || log2_bytes(bits) < size) {
+        fgs__sim_decode_error(d, src, "the register is narrower than the "
+                                      "%u bytes loaded",
+                              1u << size);
+        return false;
+    }
+    out->aux[AUX_WIDTHS] |= log2_bytes(bits) << 4 * n;
+    return true;
+}
+
+bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
+                     const struct fgs__ptx_insn *src,
+                     struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_operand *dst = &src->operand[0];
+    const struct fgs__ptx_type_info *type = &fgs__ptx_types[src->type[0]];
+    unsigned count = dst->kind == FGS__O_VEC ? dst->children : 1;
+    unsigned size = log2_bytes(type->bits);
+    uint32_t facts = count | size << SIZE_SHIFT;
+
+    if (count > 8 || (count & (count - 1)) || type->bits < 8) {
+        fgs__sim_decode_error(d, src, "ld: no load of this shape");
+        return false;
+    }
+    if (type->kind == FGS__K_SINT)
+        facts |= SIGNED;
+    if (!decode_semantics(d, src, &facts))
+        return false;
+    out->aux[AUX_WIDTHS] = 0;
+    for (unsigned n = 0; n < count; n++)
+        if (!decode_dst(d, src, dst->kind == FGS__O_VEC ? &dst->child[n] : dst,
+                        n, size, out))
+            return false;
+    out->aux[AUX_FACTS] = facts;
+    out->run = run_ld;
+    return fgs__sim_access_decode(d, src, &src->operand[1], count << size, out);
+}
