@@ -1,0 +1,335 @@
+/* bar.c -- block and warp barriers, and the block that is stuck in them
+ *
+ * Since sm_70 a barrier counts threads.  Without a count it waits for all
+ * threads of the block; those that have exited count as arrived, as the
+ * hardware has it.
+ */
+#include "sim/latency.h"
+#include "sim/sync.h"
+
+enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0 };
+
+/* ------------------------------------------------------- block barriers -- */
+
+static uint32_t live_threads(const struct fgs__sim_block *b)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < b->warps; k++)
+        n += (uint32_t)__builtin_popcount(b->warp[k].live);
+    return n;
+}
+
+enum { ALL = UINT32_MAX / 2 }; /* expected: whoever lives */
+
+static bool full(const struct fgs__sim_block *b,
+                 const struct fgs__sim_named_bar *bar)
+{
+    return bar->arrived >=
+           (bar->expected == ALL ? live_threads(b) : bar->expected);
+}
+
+/* Let the waiting threads go; the barrier can be used again at once. */
+static void release(struct fgs__sim_warp *w, struct fgs__sim_named_bar *bar)
+{
+    bar->generation++;
+    bar->arrived = 0;
+    bar->expected = 0;
+    fgs__sim_block_event(w->block, w->now_ps);
+}
+
+/* The operand's value, the same in all lanes; false after a fault. */
+static bool uniform(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                    unsigned op, const char *what, uint32_t *out)
+{
+    const uint32_t *v = fgs__sim_at(w, i->op[op]);
+
+    *out = v[__builtin_ctz(w->exec)];
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+
+        if (v[l] != *out) {
+            fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, l,
+                                "the threads of a warp give different %s "
+                                "(%u and %u)",
+                                what, *out, v[l]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many threads arrive.  The count is a multiple of the warp size and so
+ * takes in whole warps: the lanes that a last warp lacks, or that exited,
+ * come along with the rest of it. */
+static uint32_t arriving(const struct fgs__sim_warp *w, bool counted)
+{
+    return counted && w->exec == w->live
+               ? 32
+               : (uint32_t)__builtin_popcount(w->exec);
+}
+
+/* Count the running lanes in; NULL after a fault. */
+static struct fgs__sim_named_bar *arrive(struct fgs__sim_warp *w,
+                                         const struct fgs__sim_insn *i)
+{
+    bool counted = i->op[OP_COUNT] != FGS__SIM_NOREF;
+    uint32_t number, expected = ALL;
+    struct fgs__sim_named_bar *bar;
+    int lane = __builtin_ctz(w->exec);
+
+    if (!uniform(w, i, OP_NUMBER, "barrier numbers", &number) ||
+        (counted && !uniform(w, i, OP_COUNT, "thread counts", &expected)))
+        return NULL;
+    if (number > 15) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                            "barrier %u does not exist: a block has 0 to 15",
+                            number);
+        return NULL;
+    }
+    if (counted && (expected == 0 || expected % 32)) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                            "the thread count of a barrier must be a multiple "
+                            "of 32, not %u",
+                            expected);
+        return NULL;
+    }
+    bar = &w->block->bar[number];
+    if (bar->arrived && bar->expected != expected) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                            "threads come to barrier %u with different thread "
+                            "counts",
+                            number);
+        return NULL;
+    }
+    bar->expected = expected;
+    bar->arrived += arriving(w, counted);
+    if (counted && bar->arrived > expected) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                            "more threads than the %u expected come to "
+                            "barrier %u",
+                            expected, number);
+        return NULL;
+    }
+    return bar;
+}
+
+static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
+                                              const struct fgs__sim_insn *i)
+{
+    struct fgs__sim_named_bar *bar = arrive(w, i);
+
+    if (!bar)
+        return NULL;
+    if (full(w->block, bar))
+        release(w, bar);
+    fgs__sim_warp_delay(w, FGS__SIM_BAR_PS);
+    return i + 1;
+}
+
+/* token: the generation that the split arrived in. */
+static const struct fgs__sim_insn *run_sync(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    struct fgs__sim_split *split = fgs__sim_cur(w);
+    struct fgs__sim_named_bar *bar;
+
+    if (split->phase == 0) {
+        bar = arrive(w, i);
+        if (!bar)
+            return NULL;
+        split->phase = 1;
+        split->token = bar->generation;
+    } else {
+        const uint32_t *number = fgs__sim_at(w, i->op[OP_NUMBER]);
+
+        bar = &w->block->bar[number[__builtin_ctz(w->exec)]];
+    }
+    /* Also when woken: threads that were missing may have exited. */
+    if (bar->generation == (uint32_t)split->token && full(w->block, bar))
+        release(w, bar);
+    if (bar->generation == (uint32_t)split->token)
+        return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT, FGS__SIM_NEVER);
+    fgs__sim_warp_delay(w, FGS__SIM_BAR_PS);
+    return i + 1;
+}
+
+/* -------------------------------------------------------- warp barriers -- */
+
+static const struct fgs__sim_insn *run_warp_sync(struct fgs__sim_warp *w,
+                                                 const struct fgs__sim_insn *i);
+
+static bool at_warp_sync(const struct fgs__sim_split *s)
+{
+    return s->pc && (s->pc->run == run_warp_sync ||
+                     s->pc->inner == run_warp_sync);
+}
+
+/* The mask that a split waits with: that of its first lane. */
+static uint32_t mask_of(const struct fgs__sim_warp *w,
+                        const struct fgs__sim_split *s)
+{
+    const uint32_t *mask = fgs__sim_at(w, s->pc->op[OP_MASK]);
+
+    return mask[__builtin_ctz(s->mask)];
+}
+
+/* Lanes that wait with this mask, in whatever split and at whatever
+ * bar.warp.sync, besides those of split `cur`. */
+static uint32_t others_at(const struct fgs__sim_warp *w, uint32_t cur,
+                          uint32_t mask)
+{
+    uint32_t lanes = 0;
+
+    for (uint32_t n = 0; n < w->splits; n++) {
+        const struct fgs__sim_split *s = &w->split[n];
+
+        if (n != cur && s->wait == FGS__SIM_WAIT_WARP && at_warp_sync(s) &&
+            mask_of(w, s) == mask)
+            lanes |= s->mask;
+    }
+    return lanes;
+}
+
+/* Exited lanes count as arrived. */
+static const struct fgs__sim_insn *run_warp_sync(struct fgs__sim_warp *w,
+                                                 const struct fgs__sim_insn *i)
+{
+    uint32_t mask, missing;
+
+    if (!uniform(w, i, OP_MASK, "member masks", &mask))
+        return NULL;
+    if (w->exec & ~mask)
+        return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                   __builtin_ctz(w->exec & ~mask),
+                                   "the thread is not in the member mask 0x%x",
+                                   mask);
+    missing = mask & w->live & ~w->exec & ~others_at(w, w->cur, mask);
+    if (missing)
+        return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_WARP, FGS__SIM_NEVER);
+    for (uint32_t n = 0; n < w->splits; n++) {
+        struct fgs__sim_split *s = &w->split[n];
+
+        if (n == w->cur || s->wait != FGS__SIM_WAIT_WARP || !at_warp_sync(s) ||
+            mask_of(w, s) != mask)
+            continue;
+        s->pc++;
+        s->wait = FGS__SIM_READY;
+        s->phase = 0;
+        s->token = 0;
+    }
+    return i + 1;
+}
+
+/* ------------------------------------------------------------- selector -- */
+
+static bool select_warp(struct fgs__sim_decoder *d,
+                        const struct fgs__ptx_insn *src,
+                        struct fgs__sim_insn *out)
+{
+    out->op[OP_MASK] = fgs__sim_ref_of(d, &src->operand[0], FGS__T_U32);
+    out->run = run_warp_sync;
+    out->blocks = true;
+    return out->op[OP_MASK] != FGS__SIM_NOREF;
+}
+
+bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
+                      const struct fgs__ptx_insn *src,
+                      struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_operand *o = src->operand;
+    bool arrives = src->op == FGS__OP_BAR_ARRIVE;
+
+    if (src->op == FGS__OP_BAR_WARP_SYNC)
+        return select_warp(d, src, out);
+    if (o[0].kind == FGS__O_INT && o[0].imm > 15) {
+        fgs__sim_decode_error(d, src, "a block has barriers 0 to 15");
+        return false;
+    }
+    if (src->operands > 1 && o[1].kind == FGS__O_INT &&
+        (o[1].imm == 0 || o[1].imm % 32)) {
+        fgs__sim_decode_error(d, src, "the thread count of a barrier must be "
+                                      "a multiple of 32");
+        return false;
+    }
+    if (arrives && src->operands < 2) {
+        fgs__sim_decode_error(d, src, "bar.arrive needs a thread count");
+        return false;
+    }
+    out->run = arrives ? run_arrive : run_sync;
+    out->blocks = !arrives;
+    out->op[OP_NUMBER] = fgs__sim_ref_of(d, &o[0], FGS__T_U32);
+    out->op[OP_COUNT] = src->operands > 1
+                            ? fgs__sim_ref_of(d, &o[1], FGS__T_U32)
+                            : FGS__SIM_NOREF;
+    return out->op[OP_NUMBER] != FGS__SIM_NOREF &&
+           (src->operands < 2 || out->op[OP_COUNT] != FGS__SIM_NOREF);
+}
+
+/* ------------------------------------------------------------ deadlock -- */
+
+/* Nothing but what other threads of the block do can wake it. */
+static bool split_stuck(const struct fgs__sim_block *b,
+                        const struct fgs__sim_warp *w, uint32_t n)
+{
+    const struct fgs__sim_split *s = &w->split[n];
+    uint32_t mask;
+
+    switch (s->wait) {
+    case FGS__SIM_WAIT_EVENT:
+        return s->wake_ps == FGS__SIM_NEVER && s->seen == b->events;
+    case FGS__SIM_WAIT_WARP:
+        if (s->wake_ps != FGS__SIM_NEVER)
+            return false;
+        if (!at_warp_sync(s)) /* others meet at one instruction */
+            return true;
+        mask = mask_of(w, s);
+        return (mask & w->live & ~s->mask & ~others_at(w, n, mask)) != 0;
+    default:
+        return false;
+    }
+}
+
+bool fgs__sim_block_stuck(const struct fgs__sim_block *b)
+{
+    if (b->copies)
+        return false;
+    for (uint32_t k = 0; k < b->warps; k++) {
+        const struct fgs__sim_warp *w = &b->warp[k];
+
+        if (!w->live)
+            continue;
+        for (uint32_t n = 0; n < w->splits; n++)
+            if (w->split[n].mask && !split_stuck(b, w, n))
+                return false;
+    }
+    return live_threads(b) > 0;
+}
+
+void fgs__sim_block_stuck_fault(struct fgs__sim_block *b)
+{
+    const struct fgs__sim_split *s = NULL;
+    uint32_t waits = 0, threads = live_threads(b);
+    int64_t thread = -1;
+
+    /* The first waiting thread stands for the others of its instruction. */
+    for (uint32_t k = 0; k < b->warps; k++)
+        for (uint32_t n = 0; b->warp[k].live && n < b->warp[k].splits; n++) {
+            const struct fgs__sim_split *t = &b->warp[k].split[n];
+
+            if (!t->mask)
+                continue;
+            if (!s) {
+                s = t;
+                thread = (int64_t)k * 32 + __builtin_ctz(t->mask);
+            }
+            if (t->pc == s->pc)
+                waits += (uint32_t)__builtin_popcount(t->mask);
+        }
+    b->faulted = true;
+    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED, s ? s->pc->src : NULL,
+                   b->linear, thread,
+                   "deadlock: %u threads wait here, the block's other %u live "
+                   "threads wait elsewhere, and none can go on",
+                   waits, threads - waits);
+}
