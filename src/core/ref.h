@@ -1,0 +1,26 @@
+/* ref.h -- the kernels of ptx/ in C: same input bits, same output bits
+ *
+ * Elements are f32 as their bits, in integer arithmetic: the host's rounding
+ * mode, flush-to-zero mode and compiler flags have no say.
+ */
+#ifndef FGS_CORE_REF_H
+#define FGS_CORE_REF_H
+
+#include <stdint.h>
+
+/* sentinel_fill: `count` 32-bit lanes. */
+void fgs__ref_fill(uint32_t *dst, uint64_t count, uint32_t word);
+
+/*
+ * scale_produce: canonicalize(2 * x) of guide 4.6.6.  -0 becomes +0, a NaN
+ * becomes 0x7fffffff, the one that arithmetic on the device makes.  dst may be
+ * src.
+ */
+void fgs__ref_scale(uint32_t *dst, const uint32_t *src, uint64_t count);
+uint32_t fgs__ref_scale_one(uint32_t bits);
+
+/* *_consume: each tile of `elems` elements backwards.  dst is not src. */
+void fgs__ref_reverse(uint32_t *dst, const uint32_t *src, uint64_t tiles,
+                      uint32_t elems);
+
+#endif
