@@ -26,7 +26,9 @@ SONAME  = libfgs.so.$(MAJOR).$(MINOR)
 SOFILE  = libfgs.so.$(VERSION)
 
 Q   = $(if $(filter 1,$(V)),,@)
-say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+# Nothing is said by make -s either.
+silent = $(findstring s,$(filter-out --%,$(firstword $(MAKEFLAGS))))
+say = $(if $(filter 1,$(V))$(silent),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 # ---------------------------------------------------------------- flags --
 
@@ -68,9 +70,11 @@ DEPS = $(OBJ:.o=.d) $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
 
 SHARED = $(if $(SAN),,$(B)/$(SOFILE))
 
+ALL = $(B)/libfgs.a $(SHARED) $(B)/fgs
+
 # The tool and the shared library join `all` when every floor is there.
 all: $(B)/libfgs.a
-full: all $(SHARED) $(B)/fgs
+full: $(ALL)
 
 run: full
 	$(Q)$(B)/fgs run
@@ -155,9 +159,12 @@ $(B)/tests/fake/%.so: tests/fake/%.c $(B)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(INNER) -fvisibility=default $(FLAGS) -MMD -MP \
 	    -MF $(@:.so=.d) -shared -o $@ $< $(LINK)
 
+# The pinned assembler's folder; TOOLCHAIN=none hides it.
+TC = $(if $(filter none,$(TOOLCHAIN)),,$(abspath $(TOOLCHAIN_DIR))/nvidia/cu13)
+
 # What scripts and tests find in their environment.
 TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \
-           TC='$(abspath $(TOOLCHAIN_DIR))/nvidia/cu13' VERSION='$(VERSION)' \
+           TC='$(TC)' VERSION='$(VERSION)' \
            MAKE='$(MAKE)' SAN='$(SAN)' \
            LD_LIBRARY_PATH="$(abspath $(BUILD))/lib:$$LD_LIBRARY_PATH"
 run_test = $(TEST_ENV) sh tests/run.sh $(B)/log/$(1).log $(2)
@@ -174,7 +181,7 @@ UNIT_OK = $(patsubst $(B)/tests/%,$(B)/ok/unit/%,$(UNIT)) \
           $(call SCRIPT_ok,$(UNIT_SH))
 MORE_OK = $(call SCRIPT_ok,$(PTX_SH) $(CHECK_SH))
 # Tests that say so in their text run under TSan, or on a real device.
-TSAN_OK = $(patsubst tests/unit/%.c,$(B)/ok/unit/%, \
+THREAD_OK = $(patsubst tests/unit/%.c,$(B)/ok/unit/%, \
             $(shell grep -l TSAN tests/unit/*.c 2>/dev/null))
 ANY_OK  = $(patsubst tests/unit/%.c,$(B)/ok/any/%, \
             $(shell grep -l FGS_PROVIDER tests/unit/*.c 2>/dev/null))
@@ -187,8 +194,16 @@ $(B)/ok/any/%: $(B)/tests/%
 	@FGS_PROVIDER=cuda $(call run_test,any/$*,$<) $@
 $(B)/ok/gpu/%: $(B)/tests/gpu/%
 	@FGS_PROVIDER=cuda $(call run_test,gpu/$*,$<) $@
-$(B)/ok/%: tests/%.sh $(TREE) all
+$(B)/ok/%: tests/%.sh $(TREE) $(ALL)
 	@$(call run_test,$*,$<) $@
+
+# Without cmocka only the scripts are left.
+ifeq ($(CMOCKA),none)
+UNIT =
+GPU =
+THREAD_OK =
+ANY_OK =
+endif
 
 # test: everything without a GPU, one build; the others are what check runs
 # in further builds.  build-tests only compiles.
@@ -197,9 +212,9 @@ unit: $(UNIT)
 test: test-unit test-more
 test-unit: $(UNIT_OK)
 test-more: $(MORE_OK)
-test-thread: $(TSAN_OK)
+test-thread: $(THREAD_OK)
 test-gpu: $(GPU_OK)
-build-tests: all $(UNIT) $(GPU) $(FAKE) $(EXAMPLES)
+build-tests: $(ALL) $(UNIT) $(GPU) $(FAKE) $(EXAMPLES)
 
 # The names of all logs of a set of tests, for the totals.
 logs-%:

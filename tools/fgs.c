@@ -2,8 +2,10 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct verb verbs[] = {
     {"run", "hand tiles from a producer to a consumer, verified", usage_run,
@@ -61,15 +63,13 @@ int failure(const char *verb, const char *fmt, ...)
 
 int finish(const char *verb, int code)
 {
-    int bad = ferror(stdout);
+    bool lost = ferror(stdout);
 
-    if (fflush(stdout))
-        bad = errno;
-    if (!bad)
+    errno = 0;
+    if (!fflush(stdout) && !lost)
         return code;
-    failure(verb, "standard output: %s",
-            bad > 1 ? strerror(bad) : "could not be written");
-    return EXIT_BAD;
+    return failure(verb, "standard output: %s",
+                   errno ? strerror(errno) : "a part was not written");
 }
 
 int code_of(fgs_result r)
@@ -117,11 +117,28 @@ static int version(void)
     return finish(NULL, EXIT_GOOD);
 }
 
+/* A file that is opened while a standard stream is closed would take its
+ * number, and messages would go into it. */
+static int check_streams(void)
+{
+    int fd;
+
+    for (fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        if (open("/dev/null", O_RDWR) < 0 || fd == STDOUT_FILENO)
+            return failure(NULL, "standard output is closed");
+    }
+    return EXIT_GOOD;
+}
+
 int main(int argc, char **argv)
 {
     const struct verb *v;
     const char *word = argc > 1 ? argv[1] : NULL;
 
+    if (check_streams())
+        return EXIT_BAD;
     if (!word)
         return usage_error(NULL, "no verb was given");
     if (!strcmp(word, "help") && argc > 3)

@@ -32,9 +32,11 @@ const char *number_parse(const char *text, uint64_t lo, uint64_t hi,
 /* Is `text` one of the words of "a|b|c"? */
 static bool word_is_in(const char *words, const char *text)
 {
-    size_t len = strlen(text);
+    size_t len = strcspn(text, "|");
     const char *p;
 
+    if (text[len])
+        return false;
     for (p = words; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
         if (len && !strncmp(p, text, len) && (!p[len] || p[len] == '|'))
             return true;

@@ -1,0 +1,31 @@
+#!/bin/sh
+# check_readme.sh -- the README's program is built and run, its facts compared
+. tests/lib.sh
+
+sed -n '/^```c$/,/^```$/{/^```/!p
+}' README.md > "$tmp/example.c"
+lines=$(grep -c . "$tmp/example.c")
+[ "$lines" -gt 10 ] && [ "$lines" -le 25 ] && ok example_has_25_lines ||
+    not_ok example_has_25_lines "$lines lines"
+case_is example_compiles "see below" $CC -std=c11 -Wall -Wextra -Wpedantic \
+    -Werror -Iinclude -o "$tmp/example" "$tmp/example.c" "$B/libfgs.a" \
+    -ldl -lpthread -lm
+FGS_PROVIDER=sim "$tmp/example" > "$tmp/out" 2>&1 && ok example_runs ||
+    not_ok example_runs "$(head -n 3 "$tmp/out")"
+
+FGS_PROVIDER=sim "$FGS" run > "$tmp/run" 2> "$tmp/err"
+digest=$(sed -n 's/^digest *//p' "$tmp/run")
+grep -q "digest *$digest" README.md && ok run_prints_the_digest_shown ||
+    not_ok run_prints_the_digest_shown "digest $digest is not in README.md"
+
+# Folders of the map, knobs, environment variables: none missing.
+for word in $(sed -n 's/.*"\(FGS_SIM_[A-Z_]*\)".*/\1/p' include/fgs/fgs_sim.h) \
+    FGS_LOG FGS_PROVIDER FGS_LIBCUDA FGS_NVJITLINK FGS_PTX_DIR; do
+    grep -q "$word" README.md || not_ok variables_are_listed "$word is not"
+done
+for dir in include/fgs ptx src/* tools tests/*; do
+    [ ! -d "$dir" ] || grep -q "\`$dir/*\`" README.md ||
+        not_ok folders_are_listed "$dir is not"
+done
+[ $failed = 1 ] || ok folders_and_variables_are_listed
+end

@@ -1,0 +1,63 @@
+#!/bin/sh
+# test_tool_json.sh -- what --json prints is JSON and has the stated members
+. tests/lib.sh
+FGS_PROVIDER=sim
+export FGS_PROVIDER
+python=$(command -v python3)
+
+# keys FILE: the outer keys, in order
+keys()
+{
+    sed -n 's/^  "\([a-z_]*\)": .*/\1/p' "$1" | tr '\n' ' '
+}
+# valid NAME CODE ARGUMENT...
+valid()
+{
+    name=$1 code=$2
+    shift 2
+    "$FGS" "$@" > "$tmp/json" 2> "$tmp/err"
+    got=$?
+    [ $got = "$code" ] || not_ok "$name" "exit $got in place of $code"
+    if [ -z "$python" ]; then
+        skip "$name" "no python3 to read JSON"
+    elif "$python" -c 'import json, sys
+json.load(open(sys.argv[1], encoding="utf-8"))' "$tmp/json" 2> "$tmp/why"; then
+        ok "$name"
+    else
+        not_ok "$name" "$(tail -n 1 "$tmp/why")"
+    fi
+}
+has()
+{
+    [ "$(keys "$tmp/json")" = "$2 " ] && ok "$1" ||
+        not_ok "$1" "$(keys "$tmp/json")"
+}
+
+run="provider device cc engine ptx_version ptx_target assembled_by element \
+mechanism tiles rounds ok mismatches digest reissues pdl overlap elapsed_ns"
+valid run_is_json 0 run --json
+has run_has_its_members "$run"
+grep -q '"digest": "[0-9a-f]\{16\}"' "$tmp/json" && ok digest_has_16_digits ||
+    not_ok digest_has_16_digits "$(grep digest "$tmp/json")"
+valid failed_run_is_json 1 run --json --inject leak:17:3 --bound-ms 100
+has failed_run_has_its_members "$run error context_alive"
+inner=$(sed -n 's/^    "\([a-z_]*\)": .*/\1/p' "$tmp/json" | tr '\n' ' ')
+[ "$inner" = "name text kernel buffer tile chunk bits tries elapsed_ns " ] &&
+    ok error_has_its_members || not_ok error_has_its_members "$inner"
+FGS_LIBCUDA='/no/"quoted"\name' valid missing_device_is_json 77 \
+    run --json --provider cuda
+has missing_device_has_its_members "$run error context_alive"
+valid device_is_json 0 device --json
+valid ptx_list_is_json 0 ptx --json
+valid ptx_text_is_json 0 ptx --json scale_produce
+printf 'bad \t"text" \\ \001\n' > "$tmp/bad.ptx"
+printf '.version 9.4\n\303\050\n' > "$tmp/utf.ptx"
+valid check_is_json 1 check --json "$tmp/bad.ptx" "$tmp/utf.ptx" "$tmp/none"
+"$FGS" ptx scale_produce > "$tmp/good.ptx" 2> /dev/null
+valid good_check_is_json 0 check --json "$tmp/good.ptx"
+if [ -x "$TC/bin/ptxas" ]; then
+    PATH=$TC/bin:$PATH valid sass_is_json 0 sass --json scale_produce
+else
+    skip sass_is_json "no ptxas; make toolchain"
+fi
+end

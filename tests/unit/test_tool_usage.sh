@@ -1,0 +1,131 @@
+#!/bin/sh
+# test_tool_usage.sh -- exit codes and usage errors of every verb
+. tests/lib.sh
+FGS_PROVIDER=sim
+export FGS_PROVIDER
+
+# expect CODE PATTERN ARGUMENT...: exit code, and the pattern on stderr, or on
+# stdout where the code is 0
+expect()
+{
+    code=$1 pattern=$2
+    shift 2
+    "$FGS" "$@" > "$tmp/out" 2> "$tmp/err" < /dev/null
+    got=$?
+    text=$tmp/err
+    [ "$code" != 0 ] || text=$tmp/out
+    if [ $got != "$code" ]; then
+        not_ok "fgs $*" "exit $got in place of $code"
+    elif ! grep -q -e "$pattern" "$text"; then
+        not_ok "fgs $*" "no \"$pattern\" in: $(head -n 2 "$text")"
+    else
+        ok "fgs $*"
+    fi
+}
+
+expect 2 'no verb was given'
+expect 2 'no verb is named "dance"' dance
+expect 2 'no verb is named "dance"' help dance
+expect 2 'help takes one verb' help run ptx
+expect 0 'fgs help VERB' help
+expect 0 'fgs help VERB' --help
+expect 0 "^fgs $VERSION\$" --version
+for verb in run device ptx check sass; do
+    expect 0 "^usage: fgs $verb" help $verb
+    expect 0 "^usage: fgs $verb" $verb --help
+    expect 0 "^usage: fgs $verb" $verb -h
+    expect 2 '--bogus: no such option' $verb --bogus
+    expect 2 '--bogus: no such option' $verb --bogus=1
+    expect 2 '--json: takes no value' $verb --json=yes
+done
+
+# Numbers: least and most, and what is none.
+for o in --tiles --rounds --seed --slow-producer --bound-ms --max-tries \
+    --device; do
+    expect 2 "$o: its value is missing" run $o
+    for bad in '' -1 +1 1x ' 1' 1.5 0x10 ten; do
+        expect 2 "$o: .* \(number\|whole number\)" run "$o=$bad"
+    done
+    expect 2 "$o: .* is too large" run $o 18446744073709551616
+done
+expect 2 '--tiles: "0" is too small' run --tiles 0
+expect 2 '--tiles: "2147483648" is too large' run --tiles 2147483648
+expect 2 '--rounds: "0" is too small' run --rounds 0
+expect 2 '--rounds: "4294967296" is too large' run --rounds 4294967296
+expect 2 '--bound-ms: "0" is too small' run --bound-ms 0
+expect 2 '--bound-ms: "18446744073710" is too large' run \
+    --bound-ms 18446744073710
+
+for o in --provider --engine --input --output --inject; do
+    expect 2 "$o: its value is missing" run $o
+    expect 2 "$o: its value is empty" run $o=
+done
+expect 2 '--provider: "gpu" is none of cuda|sim' run --provider gpu
+expect 2 '--provider: "cuda|sim" is none' run --provider 'cuda|sim'
+expect 2 '--provider: "s" is none' run --provider s
+expect 2 '--provider: "gpu" is none' device --provider gpu
+expect 2 '--engine: "async" is none' run --engine async
+expect 2 '--weak: needs --engine bulk' run --weak
+expect 2 '"file": no file or word' run file
+expect 2 '"file": no file or word' run -- file
+
+# The place of an injected fault.
+expect 2 '--inject: "hole" is none of leak|sentinel' run --inject hole
+expect 2 '--inject: "lea" is none of' run --inject lea:1
+expect 2 '--inject: tile "64" is too large (0 to 63)' run --inject leak:64
+expect 2 '--inject: tile "4" is too large (0 to 3)' run --inject leak:4 \
+    --tiles 4
+expect 2 '--inject: chunk "256" is too large (0 to 255)' run \
+    --inject sentinel:1:256
+expect 2 '--inject: tile "" needs a number' run --inject leak:
+expect 2 '--inject: chunk "" needs a number' run --inject leak:1:
+expect 2 '--inject: tile "x" is not a whole number' run --inject leak:x
+expect 2 '--inject: ":3" is left over' run --inject leak:1:2:3
+
+expect 2 'one NAME is expected' ptx a b
+expect 2 '--cc: "9" is too small' ptx --cc 9
+expect 1 'no_such_kernel' ptx no_such_kernel
+expect 2 'no word is expected' device all
+expect 2 'a FILE is missing' check
+expect 2 'one NAME or FILE.ptx is expected' sass
+expect 2 'one NAME or FILE.ptx is expected' sass a b
+for t in 90 sm_ sm_9 sm_90x sm_90ab 'sm_90 -v' compute_90; do
+    expect 2 '--target: .* is no target' sass x --target "$t"
+done
+expect 1 'no_such_kernel' sass no_such_kernel
+expect 1 'No such file' sass ./no/such.ptx
+expect 1 ': No such file' check /no/such/file.ptx
+
+# No such device, as the driver or the library says it.
+FGS_LIBCUDA=/no/such/libcuda.so
+export FGS_LIBCUDA
+expect 77 '/no/such/libcuda.so' run --provider cuda
+expect 77 '/no/such/libcuda.so' device --provider cuda
+unset FGS_LIBCUDA
+expect 77 'device' run --provider sim --device 7
+
+# What cannot be written is a failure.
+lost()
+{
+    [ "$1" = 1 ] && ok "$2" || not_ok "$2" "exit $1"
+}
+if [ -w /dev/full ]; then
+    for a in help --version "help run" "run --help" "ptx" "run --json" \
+        "device"; do
+        "$FGS" $a > /dev/full 2> "$tmp/err"
+        lost $? "fgs $a on a full disk"
+        grep -q 'standard output: No space' "$tmp/err" ||
+            not_ok "fgs $a on a full disk" "$(tail -n 1 "$tmp/err")"
+    done
+    "$FGS" run --output /dev/full > "$tmp/out" 2> "$tmp/err"
+    lost $? "fgs run --output on a full disk"
+else
+    skip "full disks" "no /dev/full"
+fi
+"$FGS" help >&- 2> /dev/null
+lost $? "fgs help with standard output closed"
+"$FGS" run --output "$tmp/none" >&- 2> /dev/null
+lost $? "fgs run with standard output closed"
+"$FGS" run --output /no/such/dir/file > /dev/null 2>&1
+lost $? "fgs run --output in a folder that is not there"
+end
