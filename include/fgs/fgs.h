@@ -26,7 +26,7 @@
  * ENVIRONMENT  FGS_LOG=error|warn|info|debug  log to stderr
  *   FGS_PROVIDER=cuda|sim     provider where the options name none
  *   FGS_LIBCUDA=path          in place of libcuda.so.1
- *   FGS_NVJITLINK=path        in place of libnvJitLink.so.13/.12; "none" hides it
+ *   FGS_NVJITLINK=path        in place of libnvJitLink.so.13, .12; "none" = none
  *   FGS_PTX_DIR=dir           files here replace the embedded text by name
  *   FGS_SIM_*                 knobs of the software device, see fgs_sim.h
  */
@@ -338,7 +338,7 @@ typedef enum fgs_role {
 typedef struct fgs_kernel_desc {
     size_t size;         /* sizeof(fgs_kernel_desc)                          */
     fgs_role role;
-    fgs_engine engine;   /* consumer only             (default FGS_ENGINE_AUTO) */
+    fgs_engine engine;   /* consumer only              (default AUTO) */
     fgs_element element; /*                                  (default F32)   */
     uint32_t weak;       /* bulk only: 1 = the weak copy; 0 = the strong one,
                             the weak one where nothing assembles PTX 9.3     */

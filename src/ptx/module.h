@@ -91,7 +91,7 @@ struct fgs__ptx_sym {
     uint32_t index;                /* REG: number in its function, dense     */
     uint8_t vec;                   /* REG, VAR: 0, 2, 4 (.v2 .v4)            */
     /* VAR */
-    enum fgs__ptx_mod space;       /* FGS__M_GLOBAL, SHARED, LOCAL, PARAM, CONST */
+    enum fgs__ptx_mod space;       /* FGS__M_GLOBAL, SHARED, LOCAL, CONST ... */
     enum fgs__ptx_linkage linkage;
     uint32_t align;
     uint64_t bytes;                /* whole variable; 0 = extern x[]         */

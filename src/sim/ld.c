@@ -92,7 +92,7 @@ static void gather(const struct fgs__sim_access *acc, uint32_t exec, size_t at,
     }
 }
 
-/* -------------------------------------------------------------- registers -- */
+/* -------------------------------------------------------------- registers - */
 
 #define EXTEND(from, to)                                                       \
     for (int l = 0; l < 32; l++)                                               \

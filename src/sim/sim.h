@@ -67,7 +67,7 @@ struct fgs__sim_code {
     uint32_t shared_bytes;     /* static                                     */
     uint32_t local_bytes;      /* a thread                                   */
     uint32_t param_bytes;
-    bool waits, triggers;      /* has griddepcontrol.wait / .launch_dependents */
+    bool waits, triggers;      /* griddepcontrol.wait, .launch_dependents */
 };
 
 /* Decode a checked function.  Module-scope variables have their addresses

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* One file of ptx/, NUL behind its `size` bytes; the list ends with name NULL. */
+/* One file of ptx/, NUL behind `size` bytes; the list ends with name NULL. */
 struct fgs__embedded {
     const char *name; /* "report_consume.ptx.in" */
     const char *text;
