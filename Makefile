@@ -145,6 +145,10 @@ $(B)/examples/%: tools/examples/%.c $(B)/libfgs.a
 test_c = mkdir -p $(@D) && $(CC) $(INNER) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
          $(B)/libfgs.a -lcmocka $(LIBS) $(LINK)
 
+# The driver's headers, where there are some, to compare our rows with.
+$(B)/tests/test_abi: EXTRA = $(addprefix -isystem ,$(wildcard \
+    $(TOOLCHAIN_DIR)/nvidia/cu13/include /usr/local/cuda/include))
+
 $(B)/tests/%: tests/unit/%.c $(B)/libfgs.a
 	$(call say,CC,$<)
 	$(Q)$(test_c)
@@ -153,11 +157,12 @@ $(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfgs.a
 	$(call say,CC,$<)
 	$(Q)$(test_c)
 
-# A libcuda made for tests, opened by path.
-$(B)/tests/fake/%.so: tests/fake/%.c $(B)/flags
+# A libcuda made for tests, opened by path; the library inside it is its own.
+$(B)/tests/fake/%.so: tests/fake/%.c $(B)/libfgs.a
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(INNER) -fvisibility=default $(FLAGS) -MMD -MP \
-	    -MF $(@:.so=.d) -shared -o $@ $< $(LINK)
+	$(Q)mkdir -p $(@D) && $(CC) $(INNER) $(FLAGS) -MMD -MP -MF $(@:.so=.d) \
+	    -shared -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $< $(B)/libfgs.a \
+	    $(LIBS) $(LINK)
 
 # The pinned assembler's folder; TOOLCHAIN=none hides it.
 TC = $(if $(filter none,$(TOOLCHAIN)),,$(abspath $(TOOLCHAIN_DIR))/nvidia/cu13)
