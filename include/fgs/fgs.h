@@ -416,6 +416,23 @@ FGS_API fgs_result fgs_ptx_check(const char *file, const char *text, size_t len,
                                  fgs_ptx_report_fn report, void *cookie,
                                  fgs_error *err);
 
+/*
+ * Assemble PTX text with nvJitLink for a target such as "sm_107a"; no device
+ * is needed.  `file` is used in messages.
+ *
+ * size  in: bytes at cubin; out: bytes needed.  cubin may be NULL when *size
+ *       is 0.
+ *
+ * FGS_E_SIZE         cubin is too small; *size says what it takes
+ * FGS_E_UNSUPPORTED  no nvJitLink was found
+ * FGS_E_PTXVERSION   the text is newer than it
+ * FGS_E_JIT          it refused the text
+ * Threads: any.
+ */
+FGS_API fgs_result fgs_ptx_assemble(const char *file, const char *text,
+                                    const char *target, void *cubin,
+                                    size_t *size, fgs_error *err);
+
 /* ---------------------------------------------------------------- plan -- */
 
 typedef struct fgs_plan_desc {
