@@ -1,0 +1,398 @@
+/* device.h -- the scheduler's and the driver API's objects
+ *
+ * One lock (driver.lock) guards everything here except what is marked: API
+ * calls hold it from fgs__sim_enter to fgs__sim_leave, the scheduler thread
+ * between epochs.  While `busy` is set an epoch or a copy runs without the
+ * lock; whatever such work may look at (memory, code) is only taken away
+ * inside fgs__sim_pause / fgs__sim_resume.
+ */
+#ifndef FGS_SIM_DEVICE_H
+#define FGS_SIM_DEVICE_H
+
+#include "sim/exec.h"
+#include "sim/sim.h"
+#include <pthread.h>
+#include <time.h>
+
+/* Modelled times.  An epoch is not longer than a launch, so that the end of a
+ * grid is always seen before a grid that waits for it may start. */
+enum {
+    FGS__SIM_EPOCH_PS = 1000 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_SLICE_PS = 200 * FGS__SIM_PS_PER_NS, /* blocks of an SM in turn */
+    FGS__SIM_LAUNCH_PS = 1000 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_COPY_PS = 1000 * FGS__SIM_PS_PER_NS,  /* of any copy or fill    */
+    FGS__SIM_HOST_BYTE_PS = 20,                    /* 50 GB/s to the host    */
+    FGS__SIM_DEVICE_BYTES_PS = 2                   /* 2 TB/s on the device   */
+};
+/* Device time at boot: %globaltimer is never 0. */
+#define FGS__SIM_BOOT_PS (1000000ull * FGS__SIM_PS_PER_NS)
+
+enum {
+    FGS__SIM_ALLOC_ALIGN = 512,
+    FGS__SIM_MAX_BLOCK = 1024,     /* threads of a block                     */
+    FGS__SIM_STATIC_SHARED = 48 * 1024, /* without the opt-in attribute      */
+    FGS__SIM_RESERVED_SHARED = 1024, /* of a block, by the system            */
+    FGS__SIM_CC = 107,
+    FGS__SIM_DRIVER_VERSION = 13040
+};
+
+/* ---------------------------------------------------- handles: handle.c -- */
+
+enum fgs__sim_kind {
+    FGS__SIM_KIND_NONE,
+    FGS__SIM_KIND_CTX,
+    FGS__SIM_KIND_MODULE,
+    FGS__SIM_KIND_FUNC,
+    FGS__SIM_KIND_STREAM,
+    FGS__SIM_KIND_EVENT
+};
+
+/* A handle is a number, no address: serial, kind and slot, in a range where
+ * no host address lies.  A freed one is never taken for another object. */
+struct fgs__sim_handles {
+    struct fgs__sim_handle_slot *slot;
+    size_t cap, count;
+    size_t free_head; /* index + 1, 0 = none */
+};
+/* 0 = no memory. */
+uintptr_t fgs__sim_handle_make(struct fgs__sim_handles *t,
+                               const fgs_allocator *a, enum fgs__sim_kind kind,
+                               void *obj);
+void *fgs__sim_handle_get(const struct fgs__sim_handles *t,
+                          enum fgs__sim_kind kind, const void *handle);
+void fgs__sim_handle_free(struct fgs__sim_handles *t, uintptr_t handle);
+void fgs__sim_handles_free(struct fgs__sim_handles *t, const fgs_allocator *a);
+
+/* ------------------------------------------------------- memory: mem.c -- */
+
+enum fgs__sim_memkind {
+    FGS__SIM_MEM_DEVICE, /* cuMemAlloc                                       */
+    FGS__SIM_MEM_MODULE, /* a module's variable                              */
+    FGS__SIM_MEM_HOST    /* cuMemHostAlloc: same address on both sides       */
+};
+
+struct fgs__sim_alloc_info {
+    struct fgs__sim_range range;
+    enum fgs__sim_memkind kind;
+    const void *owner; /* context */
+};
+
+CUresult fgs__sim_mem_make(struct fgs__sim_mem **out, uint64_t bytes,
+                           const fgs_allocator *a);
+void fgs__sim_mem_free(struct fgs__sim_mem *mem);
+CUresult fgs__sim_mem_alloc(struct fgs__sim_mem *mem, uint64_t bytes,
+                            uint64_t align, enum fgs__sim_memkind kind,
+                            const void *owner, struct fgs__sim_range *out);
+/* The allocation that begins at `addr`; false = none of this kind. */
+bool fgs__sim_mem_release(struct fgs__sim_mem *mem, uint64_t addr,
+                          enum fgs__sim_memkind kind, const void *owner);
+void fgs__sim_mem_release_owner(struct fgs__sim_mem *mem, const void *owner);
+bool fgs__sim_mem_info(struct fgs__sim_mem *mem, uint64_t addr,
+                       struct fgs__sim_alloc_info *out);
+/* Host bytes of [addr, addr + bytes), NULL when no allocation holds all. */
+char *fgs__sim_mem_host(struct fgs__sim_mem *mem, uint64_t addr,
+                        uint64_t bytes);
+void fgs__sim_mem_usage(struct fgs__sim_mem *mem, uint64_t *free,
+                        uint64_t *total);
+
+/* ------------------------------------------------------ driver, device -- */
+
+struct fgs__sim_stream;
+struct fgs__sim_op;
+
+/* A host thread that waits.  The scheduler evaluates it between epochs. */
+struct fgs__sim_waiter {
+    struct fgs__sim_waiter *next;
+    bool (*done)(struct fgs__sim_waiter *w);
+    struct fgs__sim_ctx *ctx;  /* kept alive meanwhile                       */
+    void *obj;
+    uint64_t seq;
+    bool over;
+};
+
+struct fgs__sim_device {
+    fgs_sim_config cfg;
+    fgs_allocator alloc;       /* what cfg.allocator points to               */
+    struct fgs__sim_mem *mem;
+    struct fgs__sim_sm *sm;
+    struct fgs__sim_handles handles;
+    struct fgs__sim_ctx *ctxs;
+    uint64_t now_ps;           /* start of the next epoch                    */
+    uint64_t epochs;
+    uint64_t next_grid;
+    uint32_t next_sm;          /* where the next block is tried first        */
+
+    /* grids that may hand out blocks, in the order of their start */
+    struct fgs__sim_grid *grids, **grids_tail;
+
+    struct fgs__sim_pool *pool; /* helper threads: pool.c                    */
+    pthread_t thread;          /* the scheduler                              */
+    pthread_cond_t work;       /* scheduler: something to do                 */
+    pthread_cond_t over;       /* waiters: one of them is over               */
+    pthread_cond_t idle;       /* pausers: busy is false                     */
+    bool quit, busy, free_run;
+    bool fresh;                /* work came in since the last look           */
+    bool grace;                /* grace_end is set                           */
+    struct timespec grace_end;
+    uint32_t pausers;
+    struct fgs__sim_waiter *waiters;
+    struct fgs__sim_hostfn *hostfn; /* thread for host functions: hostfn.c   */
+};
+
+struct fgs__sim_ctx {
+    struct fgs__sim_ctx *next;
+    struct fgs__sim_device *dev;
+    uintptr_t handle;
+    bool primary;
+    atomic_int sticky;         /* CUresult of the first fault                */
+    uint32_t users;            /* calls in it that let go of the lock        */
+    uint64_t seq;              /* of the newest op                           */
+    struct fgs__sim_stream *streams; /* all, the default one too             */
+    struct fgs__sim_stream *legacy;
+    struct fgs__sim_module *modules;
+    struct fgs__sim_event *events;
+};
+
+/* The driver's only global: driver.c. */
+struct fgs__sim_driver {
+    pthread_mutex_t lock;
+    bool inited;
+    bool forked;               /* in a child: no thread of ours lives here   */
+    bool configured;
+    fgs_sim_config cfg;        /* for the next boot                          */
+    fgs_allocator alloc;
+    struct fgs__sim_device *dev; /* while a context is alive                 */
+    struct fgs__sim_ctx *primary;
+    uint32_t primary_refs;
+};
+extern struct fgs__sim_driver fgs__sim_driver;
+
+/* Lock, and check that cuInit was called; *ctx the current context, alive and
+ * without a sticky error.  The lock is held only after CUDA_SUCCESS. */
+CUresult fgs__sim_enter(struct fgs__sim_ctx **ctx);
+CUresult fgs__sim_enter_driver(void);
+/* Unlock and return r. */
+CUresult fgs__sim_leave(CUresult r);
+
+/* Wait, lock released meanwhile, until w->done(w) is true. */
+void fgs__sim_wait(struct fgs__sim_device *dev, struct fgs__sim_waiter *w);
+/* Undo users++. */
+void fgs__sim_ctx_unuse(struct fgs__sim_ctx *ctx);
+/* Wait for all work of a context that is enqueued now. */
+CUresult fgs__sim_ctx_wait(struct fgs__sim_ctx *ctx);
+/* Keep the device between epochs, to take something away that it may use. */
+void fgs__sim_pause(struct fgs__sim_device *dev);
+void fgs__sim_resume(struct fgs__sim_device *dev);
+
+CUresult fgs__sim_device_boot(struct fgs__sim_device **out);
+void fgs__sim_device_halt(struct fgs__sim_device *dev);
+
+CUresult fgs__sim_ctx_make(struct fgs__sim_ctx **out, bool primary);
+/* The lock is released while its work runs out. */
+void fgs__sim_ctx_free(struct fgs__sim_ctx *ctx);
+/* The calling thread's stack of current contexts. */
+uintptr_t fgs__sim_ctx_current(void);
+/* Is the calling thread inside a host function?  hostfn.c */
+bool fgs__sim_in_hostfn(void);
+
+/* ---------------------------------------------------- modules: module.c -- */
+
+struct fgs__sim_func {
+    uintptr_t handle;
+    struct fgs__sim_module *module;
+    const struct fgs__ptx_func *func;
+    struct fgs__sim_code *code;
+    int carveout;              /* -1 = default                               */
+    uint32_t max_dynamic;      /* dynamic shared memory allowed              */
+};
+
+struct fgs__sim_module {
+    struct fgs__sim_module *next;
+    struct fgs__sim_ctx *ctx;
+    uintptr_t handle;
+    struct fgs__ptx_module *ptx;
+    struct fgs__sim_func *func;
+    uint32_t funcs;
+};
+
+/* Log buffers of a load; `text` may be NULL. */
+struct fgs__sim_log {
+    char *text;
+    size_t size, used;
+};
+CUresult fgs__sim_module_load(struct fgs__sim_module **out,
+                              struct fgs__sim_ctx *ctx, const char *image,
+                              struct fgs__sim_log *errors);
+/* Only inside pause/resume, or when nothing of the context runs. */
+void fgs__sim_module_free(struct fgs__sim_module *m);
+
+/* The live function of a handle, of this context; NULL = none. */
+struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
+                                       CUfunction handle);
+/* Most threads of a block of it. */
+uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f);
+/* Most shared memory of a block, static and dynamic. */
+uint32_t fgs__sim_max_shared(const struct fgs__sim_device *dev);
+
+/* ---------------------------------------------------- streams: stream.c -- */
+
+/* The moment of one cuEventRecord; shared by the event, the record in the
+ * stream and the waits for it. */
+struct fgs__sim_mark {
+    uint32_t refs;
+    bool done;
+    uint64_t ps;
+};
+
+struct fgs__sim_event {
+    struct fgs__sim_event *next;
+    struct fgs__sim_ctx *ctx;
+    uintptr_t handle;
+    unsigned int flags;
+    struct fgs__sim_mark *mark; /* of the last record, NULL = never          */
+};
+
+enum fgs__sim_op_kind {
+    FGS__SIM_OP_KERNEL,
+    FGS__SIM_OP_COPY,
+    FGS__SIM_OP_FILL,
+    FGS__SIM_OP_RECORD,
+    FGS__SIM_OP_WAIT,
+    FGS__SIM_OP_HOST
+};
+enum fgs__sim_op_state {
+    FGS__SIM_OP_QUEUED,
+    FGS__SIM_OP_TIMED,   /* over at end_ps                                   */
+    FGS__SIM_OP_RUNNING, /* over when somebody says so                       */
+    FGS__SIM_OP_DONE
+};
+
+struct fgs__sim_op {
+    struct fgs__sim_op *next;
+    struct fgs__sim_stream *stream;
+    enum fgs__sim_op_kind kind;
+    enum fgs__sim_op_state state;
+    uint64_t seq;              /* in the context                             */
+    uint64_t queued_ps, end_ps;
+    union {
+        struct {
+            struct fgs__sim_grid grid;
+            unsigned char *params;
+            bool programmatic; /* may overlap the kernel before it           */
+        } kernel;
+        struct {
+            char *dst;         /* pageable host bytes, NULL = dst_va         */
+            const char *src;
+            uint64_t dst_va, src_va, bytes;
+            void *staged;      /* copy of the source, owned                  */
+            bool local;        /* device to device                           */
+        } copy;
+        struct {
+            uint64_t va, count;
+            uint32_t value, width;
+        } fill;
+        struct fgs__sim_mark *mark;
+        struct {
+            CUhostFn fn;
+            void *data;
+            struct fgs__sim_op *next; /* in hostfn.c's queue                 */
+        } host;
+    } u;
+};
+
+struct fgs__sim_stream {
+    struct fgs__sim_stream *next;
+    struct fgs__sim_ctx *ctx;
+    uintptr_t handle;
+    unsigned int flags;
+    bool destroyed;
+    uint32_t waiting;          /* host threads that wait for it              */
+    struct fgs__sim_op *head, **tail;
+    uint64_t done_ps;          /* end of what was taken off last             */
+};
+
+struct fgs__sim_stream *fgs__sim_stream_make(struct fgs__sim_ctx *ctx,
+                                             unsigned int flags);
+void fgs__sim_stream_free(struct fgs__sim_stream *s);
+/* The stream of a handle: 0 and 1 the legacy one.  CUDA_SUCCESS or
+ * INVALID_HANDLE, NOT_SUPPORTED for the per-thread stream. */
+CUresult fgs__sim_stream_get(struct fgs__sim_ctx *ctx, CUstream handle,
+                             struct fgs__sim_stream **out);
+/* NULL = no memory. */
+struct fgs__sim_op *fgs__sim_op_make(struct fgs__sim_stream *s,
+                                     enum fgs__sim_op_kind kind);
+void fgs__sim_op_free(struct fgs__sim_op *op);
+void fgs__sim_op_enqueue(struct fgs__sim_op *op);
+/* Wait for everything that is in the stream now; returns the sticky error. */
+CUresult fgs__sim_stream_wait(struct fgs__sim_stream *s);
+
+struct fgs__sim_mark *fgs__sim_mark_make(struct fgs__sim_device *dev);
+void fgs__sim_mark_drop(struct fgs__sim_device *dev, struct fgs__sim_mark *m);
+void fgs__sim_event_free(struct fgs__sim_event *e);
+
+/* Take finished ops off, start what may start, until nothing changes.  May
+ * release the lock for a copy. */
+void fgs__sim_streams_advance(struct fgs__sim_device *dev);
+/* The next moment at which an op begins or ends by itself. */
+uint64_t fgs__sim_streams_next(struct fgs__sim_device *dev);
+/* Drop all ops of a context that faulted. */
+void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx);
+
+/* A fault outside a kernel: fault.c. */
+void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
+                        const char *text);
+
+/* -------------------------------------------------------- grids: grid.c -- */
+
+/* A grid joins the dispatch list at its start. */
+void fgs__sim_grid_start(struct fgs__sim_device *dev,
+                         struct fgs__sim_grid *g);
+void fgs__sim_grid_remove(struct fgs__sim_device *dev,
+                          struct fgs__sim_grid *g);
+/* Give blocks to SMs while they fit. */
+void fgs__sim_grids_dispatch(struct fgs__sim_device *dev);
+void fgs__sim_grid_deps_done(struct fgs__sim_device *dev,
+                             struct fgs__sim_grid *g);
+/* Blocks of a kernel that fit on one SM; 0 = never. */
+uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
+                      const struct fgs__sim_code *code, uint32_t threads,
+                      uint32_t shared);
+uint32_t fgs__sim_block_regs(const struct fgs__sim_code *code,
+                             uint32_t threads);
+uint32_t fgs__sim_block_shared(uint32_t shared);
+/* Nothing runs and nothing will: fault the contexts whose blocks wait for
+ * ever.  False = there are none. */
+bool fgs__sim_grids_stuck(struct fgs__sim_device *dev);
+
+/* ------------------------------------------------------------ SMs: sm.c -- */
+
+bool fgs__sim_sms_make(struct fgs__sim_device *dev);
+void fgs__sim_sms_free(struct fgs__sim_device *dev);
+/* Run an SM up to device time `until`. */
+void fgs__sim_sm_run(struct fgs__sim_sm *sm, uint64_t until);
+void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot);
+/* Free all blocks of a context. */
+void fgs__sim_sms_drop(struct fgs__sim_device *dev,
+                       const struct fgs__sim_ctx *ctx);
+/* Least wake time of all SMs. */
+uint64_t fgs__sim_sms_next(const struct fgs__sim_device *dev);
+
+/* ------------------------------------------------------ threads: pool.c -- */
+
+bool fgs__sim_pool_make(struct fgs__sim_device *dev);
+void fgs__sim_pool_free(struct fgs__sim_device *dev);
+/* Run all SMs that have something to do before `until`. */
+void fgs__sim_pool_epoch(struct fgs__sim_device *dev, uint64_t until);
+
+bool fgs__sim_hostfn_make(struct fgs__sim_device *dev);
+void fgs__sim_hostfn_free(struct fgs__sim_device *dev);
+void fgs__sim_hostfn_post(struct fgs__sim_device *dev, struct fgs__sim_op *op);
+bool fgs__sim_hostfn_busy(const struct fgs__sim_device *dev);
+
+/* ----------------------------------------------------- entry points -- */
+
+#define ENTRY(name, abi, need, params) CUresult fgs__sim_##name params;
+#include "table/entry.def"
+#undef ENTRY
+
+#endif
