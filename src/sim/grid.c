@@ -1,0 +1,159 @@
+/* grid.c -- which blocks become resident where, and grids that depend
+ *
+ * Blocks are handed out in index order, SM by SM in a round, as long as the
+ * threads, registers, shared memory and block slots of an SM last.  A later
+ * grid gets places only when every earlier one has all its blocks resident or
+ * done: so a consumer never takes a producer's place (guide 4.6.5).
+ */
+#include "sim/device.h"
+
+void fgs__sim_grid_trigger(struct fgs__sim_grid *g)
+{
+    atomic_fetch_add_explicit(&g->triggered, 1, memory_order_release);
+}
+
+/* Registers are given to warps in units of 256. */
+uint32_t fgs__sim_block_regs(const struct fgs__sim_code *code,
+                             uint32_t threads)
+{
+    uint32_t warps = (threads + 31) / 32;
+
+    return (code->regs * 32 + 255) / 256 * 256 * warps;
+}
+
+/* Shared memory goes in units of 128 bytes; 1 KiB of each block is the
+ * system's (programming guide, compute capability 8.0 and later). */
+uint32_t fgs__sim_block_shared(uint32_t shared)
+{
+    return (shared + 127) / 128 * 128 + FGS__SIM_RESERVED_SHARED;
+}
+
+uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
+                      const struct fgs__sim_code *code, uint32_t threads,
+                      uint32_t shared)
+{
+    uint32_t regs = fgs__sim_block_regs(code, threads);
+    uint32_t n = cfg->sm_blocks;
+
+    if (n > cfg->sm_threads / threads)
+        n = cfg->sm_threads / threads;
+    if (regs && n > cfg->sm_registers / regs)
+        n = cfg->sm_registers / regs;
+    if (n > cfg->sm_shared / fgs__sim_block_shared(shared))
+        n = cfg->sm_shared / fgs__sim_block_shared(shared);
+    return n;
+}
+
+static bool fits(const struct fgs__sim_sm *sm, const struct fgs__sim_grid *g)
+{
+    const fgs_sim_config *cfg = sm->cfg;
+
+    return sm->used_blocks < cfg->sm_blocks &&
+        sm->used_threads + g->threads <= cfg->sm_threads &&
+        sm->used_regs + fgs__sim_block_regs(g->code, g->threads) <=
+            cfg->sm_registers &&
+        sm->used_shared + fgs__sim_block_shared(g->shared_bytes) <=
+            cfg->sm_shared;
+}
+
+static void take_slot(struct fgs__sim_sm *sm, struct fgs__sim_grid *g,
+                      uint64_t now_ps)
+{
+    struct fgs__sim_slot *slot = sm->slot;
+
+    while (slot->grid)
+        slot++;
+    slot->grid = g;
+    slot->block = NULL;
+    slot->linear = g->next_block++;
+    slot->wake_ps = now_ps;
+    sm->used_blocks++;
+    sm->used_threads += g->threads;
+    sm->used_regs += fgs__sim_block_regs(g->code, g->threads);
+    sm->used_shared += fgs__sim_block_shared(g->shared_bytes);
+    if (sm->wake_ps > now_ps)
+        sm->wake_ps = now_ps;
+}
+
+/* False = the next block fits nowhere now. */
+static bool place_block(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
+{
+    for (uint32_t i = 0; i < dev->cfg.sms; i++) {
+        uint32_t id = (dev->next_sm + i) % dev->cfg.sms;
+
+        if (!fits(&dev->sm[id], g))
+            continue;
+        take_slot(&dev->sm[id], g, dev->now_ps);
+        dev->next_sm = (id + 1) % dev->cfg.sms;
+        return true;
+    }
+    return false;
+}
+
+void fgs__sim_grids_dispatch(struct fgs__sim_device *dev)
+{
+    for (struct fgs__sim_grid *g = dev->grids; g; g = g->next) {
+        if (fgs__sim_stopped(g))
+            continue;
+        while (g->next_block < g->blocks) {
+            if (!place_block(dev, g))
+                return;
+        }
+    }
+}
+
+void fgs__sim_grid_start(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
+{
+    g->next = NULL;
+    *dev->grids_tail = g;
+    dev->grids_tail = &g->next;
+}
+
+void fgs__sim_grid_remove(struct fgs__sim_device *dev,
+                          struct fgs__sim_grid *g)
+{
+    struct fgs__sim_grid **at = &dev->grids;
+
+    while (*at && *at != g)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = g->next;
+    if (dev->grids_tail == &g->next)
+        dev->grids_tail = at;
+}
+
+void fgs__sim_grid_deps_done(struct fgs__sim_device *dev,
+                             struct fgs__sim_grid *g)
+{
+    atomic_store_explicit(&g->deps_done, true, memory_order_release);
+    for (uint32_t s = 0; s < dev->cfg.sms; s++) {
+        struct fgs__sim_sm *sm = &dev->sm[s];
+
+        for (uint32_t i = 0; i < dev->cfg.sm_blocks; i++) {
+            if (sm->slot[i].grid != g)
+                continue;
+            sm->slot[i].wake_ps = dev->now_ps;
+            sm->wake_ps = dev->now_ps;
+        }
+    }
+}
+
+bool fgs__sim_grids_stuck(struct fgs__sim_device *dev)
+{
+    bool any = false;
+
+    for (uint32_t s = 0; s < dev->cfg.sms; s++) {
+        for (uint32_t i = 0; i < dev->cfg.sm_blocks; i++) {
+            struct fgs__sim_slot *slot = &dev->sm[s].slot[i];
+
+            if (!slot->grid || fgs__sim_stopped(slot->grid))
+                continue;
+            fgs__sim_fault(slot->grid, CUDA_ERROR_LAUNCH_TIMEOUT, NULL,
+                           slot->linear, -1,
+                           "all threads wait and nothing can wake them");
+            any = true;
+        }
+    }
+    return any;
+}

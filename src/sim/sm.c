@@ -1,0 +1,161 @@
+/* sm.c -- an SM: its slots, and running their blocks through an epoch */
+#include "sim/device.h"
+
+bool fgs__sim_sms_make(struct fgs__sim_device *dev)
+{
+    const fgs_sim_config *cfg = &dev->cfg;
+    struct fgs__sim_sm *sm = fgs__alloc_array(&dev->alloc, cfg->sms,
+                                              sizeof *sm);
+    struct fgs__sim_slot *slot = fgs__alloc_array(
+        &dev->alloc, (size_t)cfg->sms * cfg->sm_blocks, sizeof *slot);
+
+    if (!sm || !slot) {
+        fgs__free(&dev->alloc, sm);
+        fgs__free(&dev->alloc, slot);
+        return false;
+    }
+    memset(sm, 0, cfg->sms * sizeof *sm);
+    memset(slot, 0, (size_t)cfg->sms * cfg->sm_blocks * sizeof *slot);
+    for (uint32_t i = 0; i < cfg->sms; i++) {
+        uint64_t seed = cfg->seed + i;
+
+        sm[i].dev = dev;
+        sm[i].mem = dev->mem;
+        sm[i].cfg = cfg;
+        sm[i].id = i;
+        sm[i].rng = fgs__sim_random(&seed);
+        sm[i].slot = slot + (size_t)i * cfg->sm_blocks;
+        sm[i].wake_ps = FGS__SIM_NEVER;
+    }
+    dev->sm = sm;
+    return true;
+}
+
+void fgs__sim_sms_free(struct fgs__sim_device *dev)
+{
+    for (uint32_t i = 0; i < dev->cfg.sms; i++)
+        fgs__free(&dev->alloc, dev->sm[i].scratch);
+    fgs__free(&dev->alloc, dev->sm[0].slot);
+    fgs__free(&dev->alloc, dev->sm);
+    dev->sm = NULL;
+}
+
+/* Give the slot's resources back. */
+void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
+{
+    const struct fgs__sim_grid *g = slot->grid;
+
+    if (slot->block)
+        fgs__sim_block_free(slot->block);
+    sm->used_blocks--;
+    sm->used_threads -= g->threads;
+    sm->used_regs -= fgs__sim_block_regs(g->code, g->threads);
+    sm->used_shared -= fgs__sim_block_shared(g->shared_bytes);
+    memset(slot, 0, sizeof *slot);
+    slot->wake_ps = FGS__SIM_NEVER;
+}
+
+static void raise_to(atomic_uint_fast64_t *at, uint64_t v)
+{
+    uint_fast64_t old = atomic_load_explicit(at, memory_order_relaxed);
+
+    while (old < v &&
+           !atomic_compare_exchange_weak_explicit(
+               at, &old, v, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+static void ended(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
+                  uint64_t end_ps)
+{
+    struct fgs__sim_grid *g = slot->grid;
+
+    raise_to(&g->end_ps, end_ps);
+    if (!slot->block->triggered)
+        fgs__sim_grid_trigger(g);
+    fgs__sim_sm_clear(sm, slot);
+    /* Last: with the count complete the scheduler may free the grid. */
+    atomic_fetch_add_explicit(&g->ended, 1, memory_order_release);
+}
+
+static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
+                     uint64_t until)
+{
+    struct fgs__sim_grid *g = slot->grid;
+    uint64_t wake = until, end = until;
+
+    if (!slot->block) {
+        slot->block = fgs__sim_block_make(sm, g, slot->linear,
+                                          slot->wake_ps);
+        if (!slot->block) {
+            fgs__sim_fault(g, CUDA_ERROR_OUT_OF_MEMORY, NULL, slot->linear,
+                           -1, "no host memory for the block");
+            fgs__sim_sm_clear(sm, slot);
+            return;
+        }
+    }
+    switch (fgs__sim_block_run(slot->block, until, &wake, &end)) {
+    case FGS__SIM_RUNNING:
+        slot->wake_ps = until;
+        break;
+    case FGS__SIM_ASLEEP:
+        slot->wake_ps = wake > until ? wake : until;
+        break;
+    case FGS__SIM_ENDED:
+        ended(sm, slot, end);
+        break;
+    case FGS__SIM_FAULTED:
+        fgs__sim_sm_clear(sm, slot);
+        break;
+    }
+}
+
+/* The blocks take turns in slices, so that they see each other's stores and
+ * share the issue slots as resident blocks do. */
+void fgs__sim_sm_run(struct fgs__sim_sm *sm, uint64_t until)
+{
+    uint64_t t = sm->now_ps;
+    uint64_t wake = FGS__SIM_NEVER;
+
+    while (t < until) {
+        uint64_t to = until - t > FGS__SIM_SLICE_PS ? t + FGS__SIM_SLICE_PS
+                                                    : until;
+
+        sm->now_ps = t;
+        for (uint32_t i = 0; i < sm->cfg->sm_blocks; i++) {
+            if (sm->slot[i].grid && sm->slot[i].wake_ps < to)
+                run_slot(sm, &sm->slot[i], to);
+        }
+        t = to;
+    }
+    sm->now_ps = until;
+    for (uint32_t i = 0; i < sm->cfg->sm_blocks; i++) {
+        if (sm->slot[i].grid && sm->slot[i].wake_ps < wake)
+            wake = sm->slot[i].wake_ps;
+    }
+    sm->wake_ps = wake;
+}
+
+void fgs__sim_sms_drop(struct fgs__sim_device *dev,
+                       const struct fgs__sim_ctx *ctx)
+{
+    for (uint32_t s = 0; s < dev->cfg.sms; s++) {
+        for (uint32_t i = 0; i < dev->cfg.sm_blocks; i++) {
+            struct fgs__sim_slot *slot = &dev->sm[s].slot[i];
+
+            if (slot->grid && slot->grid->ctx == ctx)
+                fgs__sim_sm_clear(&dev->sm[s], slot);
+        }
+    }
+}
+
+uint64_t fgs__sim_sms_next(const struct fgs__sim_device *dev)
+{
+    uint64_t least = FGS__SIM_NEVER;
+
+    for (uint32_t i = 0; i < dev->cfg.sms; i++) {
+        if (dev->sm[i].wake_ps < least)
+            least = dev->sm[i].wake_ps;
+    }
+    return least;
+}
