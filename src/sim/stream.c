@@ -1,0 +1,443 @@
+/* stream.c -- streams, and moving what is enqueued in them
+ *
+ * A stream is a queue; its head is what runs, ops are taken off in order.  Ops
+ * behind the head run only as programmatic dependents of the kernel before
+ * them.  The scheduler alone starts and frees ops.
+ */
+#include "sim/device.h"
+
+struct fgs__sim_stream *fgs__sim_stream_make(struct fgs__sim_ctx *ctx,
+                                             unsigned int flags)
+{
+    struct fgs__sim_device *dev = ctx->dev;
+    struct fgs__sim_stream *s = fgs__zalloc(&dev->alloc, sizeof *s);
+
+    if (!s)
+        return NULL;
+    s->handle = fgs__sim_handle_make(&dev->handles, &dev->alloc,
+                                     FGS__SIM_KIND_STREAM, s);
+    if (!s->handle) {
+        fgs__free(&dev->alloc, s);
+        return NULL;
+    }
+    s->ctx = ctx;
+    s->flags = flags;
+    s->tail = &s->head;
+    s->next = ctx->streams;
+    ctx->streams = s;
+    return s;
+}
+
+/* Nothing of the stream runs. */
+void fgs__sim_stream_free(struct fgs__sim_stream *s)
+{
+    struct fgs__sim_device *dev = s->ctx->dev;
+    struct fgs__sim_stream **at = &s->ctx->streams;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    while (s->head) {
+        struct fgs__sim_op *op = s->head;
+
+        s->head = op->next;
+        fgs__sim_op_free(op);
+    }
+    fgs__sim_handle_free(&dev->handles, s->handle);
+    fgs__free(&dev->alloc, s);
+}
+
+CUresult fgs__sim_stream_get(struct fgs__sim_ctx *ctx, CUstream handle,
+                             struct fgs__sim_stream **out)
+{
+    *out = ctx->legacy;
+    if (!handle || handle == CU_STREAM_LEGACY_)
+        return CUDA_SUCCESS;
+    *out = NULL;
+    if (handle == CU_STREAM_PER_THREAD_)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    *out = fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_STREAM,
+                               handle);
+    if (!*out || (*out)->destroyed || (*out)->ctx != ctx)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return CUDA_SUCCESS;
+}
+
+struct fgs__sim_op *fgs__sim_op_make(struct fgs__sim_stream *s,
+                                     enum fgs__sim_op_kind kind)
+{
+    struct fgs__sim_op *op = fgs__zalloc(&s->ctx->dev->alloc, sizeof *op);
+
+    if (op) {
+        op->stream = s;
+        op->kind = kind;
+    }
+    return op;
+}
+
+void fgs__sim_op_free(struct fgs__sim_op *op)
+{
+    struct fgs__sim_device *dev = op->stream->ctx->dev;
+
+    switch (op->kind) {
+    case FGS__SIM_OP_KERNEL:
+        fgs__sim_grid_remove(dev, &op->u.kernel.grid);
+        fgs__free(&dev->alloc, op->u.kernel.params);
+        break;
+    case FGS__SIM_OP_COPY:
+        fgs__free(&dev->alloc, op->u.copy.staged);
+        break;
+    case FGS__SIM_OP_RECORD:
+    case FGS__SIM_OP_WAIT:
+        fgs__sim_mark_drop(dev, op->u.mark);
+        break;
+    case FGS__SIM_OP_FILL:
+    case FGS__SIM_OP_HOST:
+        break;
+    }
+    fgs__free(&dev->alloc, op);
+}
+
+void fgs__sim_op_enqueue(struct fgs__sim_op *op)
+{
+    struct fgs__sim_stream *s = op->stream;
+    struct fgs__sim_device *dev = s->ctx->dev;
+
+    op->seq = ++s->ctx->seq;
+    op->queued_ps = dev->now_ps;
+    *s->tail = op;
+    s->tail = &op->next;
+    dev->fresh = true;
+    pthread_cond_signal(&dev->work);
+}
+
+static bool stream_reached(struct fgs__sim_waiter *w)
+{
+    const struct fgs__sim_stream *s = w->obj;
+
+    return !s->head || s->head->seq > w->seq;
+}
+
+CUresult fgs__sim_stream_wait(struct fgs__sim_stream *s)
+{
+    struct fgs__sim_ctx *ctx = s->ctx;
+    struct fgs__sim_waiter w = { .done = stream_reached, .ctx = ctx, .obj = s,
+                                 .seq = ctx->seq };
+
+    s->waiting++;
+    fgs__sim_wait(ctx->dev, &w);
+    s->waiting--;
+    return (CUresult)atomic_load(&ctx->sticky);
+}
+
+/* ------------------------------------------------ the scheduler's part -- */
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool blocking(const struct fgs__sim_stream *s)
+{
+    return !(s->flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* The legacy default stream and the blocking ones wait for each other's
+ * earlier work.  *ready_ps is raised to its end. */
+static bool legacy_allows(const struct fgs__sim_op *op, uint64_t *ready_ps)
+{
+    const struct fgs__sim_stream *s = op->stream;
+    const struct fgs__sim_stream *legacy = s->ctx->legacy;
+
+    if (!blocking(s))
+        return true;
+    if (s != legacy) {
+        *ready_ps = later(*ready_ps, legacy->done_ps);
+        return !legacy->head || legacy->head->seq > op->seq;
+    }
+    for (const struct fgs__sim_stream *t = s->ctx->streams; t; t = t->next) {
+        if (t == s || !blocking(t))
+            continue;
+        *ready_ps = later(*ready_ps, t->done_ps);
+        if (t->head && t->head->seq < op->seq)
+            return false;
+    }
+    return true;
+}
+
+/* Leave the lock for work that may take long. */
+static void unlock_busy(struct fgs__sim_device *dev)
+{
+    dev->busy = true;
+    pthread_mutex_unlock(&fgs__sim_driver.lock);
+}
+
+static void lock_busy(struct fgs__sim_device *dev)
+{
+    pthread_mutex_lock(&fgs__sim_driver.lock);
+    dev->busy = false;
+}
+
+static FGS__DEVICE_MEMORY void copy_now(struct fgs__sim_device *dev,
+                                        struct fgs__sim_op *op)
+{
+    uint64_t bytes = op->u.copy.bytes;
+    char *dst = op->u.copy.dst;
+    const char *src = op->u.copy.src;
+
+    if (!dst)
+        dst = fgs__sim_mem_host(dev->mem, op->u.copy.dst_va, bytes);
+    if (!src)
+        src = fgs__sim_mem_host(dev->mem, op->u.copy.src_va, bytes);
+    if (!dst || !src) {
+        fgs__sim_ctx_fault(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS,
+                           "a copy's memory was freed before the copy ran");
+        return;
+    }
+    unlock_busy(dev);
+    memmove(dst, src, bytes);
+    lock_busy(dev);
+}
+
+static FGS__DEVICE_MEMORY void fill_now(struct fgs__sim_device *dev,
+                                        struct fgs__sim_op *op)
+{
+    uint64_t n = op->u.fill.count;
+    uint32_t width = op->u.fill.width, value = op->u.fill.value;
+    char *dst = fgs__sim_mem_host(dev->mem, op->u.fill.va, n * width);
+
+    if (!dst) {
+        fgs__sim_ctx_fault(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS,
+                           "a fill's memory was freed before the fill ran");
+        return;
+    }
+    unlock_busy(dev);
+    if (width == 1) {
+        memset(dst, (int)value, n);
+    } else {
+        uint32_t *p = (uint32_t *)(void *)dst;
+
+        for (uint64_t i = 0; i < n; i++)
+            p[i] = value;
+    }
+    lock_busy(dev);
+}
+
+static uint64_t copy_ps(const struct fgs__sim_op *op)
+{
+    uint64_t bytes = op->u.copy.bytes;
+
+    return FGS__SIM_COPY_PS +
+        (op->u.copy.local ? bytes / FGS__SIM_DEVICE_BYTES_PS
+                          : bytes * FGS__SIM_HOST_BYTE_PS);
+}
+
+static void start_kernel(struct fgs__sim_device *dev, struct fgs__sim_op *op,
+                         uint64_t start_ps, bool deps_done)
+{
+    struct fgs__sim_grid *g = &op->u.kernel.grid;
+
+    g->start_ps = later(start_ps, dev->now_ps);
+    g->id = ++dev->next_grid;
+    g->rng = dev->cfg.seed ^ g->id << 32;
+    g->rng = fgs__sim_random(&g->rng);
+    atomic_store(&g->deps_done, deps_done);
+    op->state = FGS__SIM_OP_TIMED;
+    op->end_ps = g->start_ps;
+}
+
+/* The op is its stream's head and may start.  False = not yet. */
+static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    uint64_t ready = later(op->stream->done_ps, op->queued_ps);
+
+    if (!legacy_allows(op, &ready))
+        return false;
+    if (op->kind == FGS__SIM_OP_WAIT && !op->u.mark->done)
+        return false;
+    op->state = FGS__SIM_OP_TIMED;
+    op->end_ps = ready;
+    switch (op->kind) {
+    case FGS__SIM_OP_KERNEL:
+        start_kernel(dev, op, ready + FGS__SIM_LAUNCH_PS, true);
+        break;
+    case FGS__SIM_OP_COPY:
+        op->end_ps = ready + copy_ps(op);
+        copy_now(dev, op);
+        break;
+    case FGS__SIM_OP_FILL:
+        op->end_ps = ready + FGS__SIM_COPY_PS +
+            op->u.fill.count * op->u.fill.width / FGS__SIM_DEVICE_BYTES_PS;
+        fill_now(dev, op);
+        break;
+    case FGS__SIM_OP_RECORD:
+        op->u.mark->ps = ready;
+        op->u.mark->done = true;
+        break;
+    case FGS__SIM_OP_WAIT:
+        op->end_ps = later(ready, op->u.mark->ps);
+        break;
+    case FGS__SIM_OP_HOST:
+        op->state = FGS__SIM_OP_RUNNING;
+        fgs__sim_hostfn_post(dev, op);
+        break;
+    }
+    return true;
+}
+
+static bool all_triggered(const struct fgs__sim_op *op)
+{
+    const struct fgs__sim_grid *g = &op->u.kernel.grid;
+
+    return op->kind == FGS__SIM_OP_KERNEL &&
+        (op->state == FGS__SIM_OP_RUNNING || op->state == FGS__SIM_OP_DONE) &&
+        atomic_load_explicit(&g->triggered, memory_order_acquire) == g->blocks;
+}
+
+/* Start programmatic dependents along the queue. */
+static bool start_dependents(struct fgs__sim_device *dev,
+                             struct fgs__sim_stream *s)
+{
+    bool any = false;
+
+    if (!dev->cfg.overlap)
+        return false;
+    for (struct fgs__sim_op *op = s->head; op && op->next; op = op->next) {
+        struct fgs__sim_op *next = op->next;
+        uint64_t ready = dev->now_ps;
+
+        if (next->state != FGS__SIM_OP_QUEUED)
+            continue;
+        if (next->kind != FGS__SIM_OP_KERNEL || !next->u.kernel.programmatic ||
+            !all_triggered(op) || !legacy_allows(next, &ready))
+            break;
+        start_kernel(dev, next, dev->now_ps, false);
+        any = true;
+    }
+    return any;
+}
+
+/* Follow an op that has started. */
+static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    struct fgs__sim_grid *g = &op->u.kernel.grid;
+
+    if (op->state == FGS__SIM_OP_TIMED && op->end_ps <= dev->now_ps) {
+        op->state = FGS__SIM_OP_DONE;
+        if (op->kind == FGS__SIM_OP_KERNEL) {
+            op->state = FGS__SIM_OP_RUNNING;
+            fgs__sim_grid_start(dev, g);
+        }
+    }
+    if (op->state == FGS__SIM_OP_RUNNING && op->kind == FGS__SIM_OP_KERNEL &&
+        atomic_load_explicit(&g->ended, memory_order_acquire) == g->blocks) {
+        op->state = FGS__SIM_OP_DONE;
+        op->end_ps = later(atomic_load(&g->end_ps), g->start_ps);
+        fgs__sim_grid_remove(dev, g);
+    }
+}
+
+static bool take_finished(struct fgs__sim_device *dev,
+                          struct fgs__sim_stream *s)
+{
+    bool any = false;
+
+    for (struct fgs__sim_op *op = s->head;
+         op && op->state != FGS__SIM_OP_QUEUED; op = op->next)
+        update(dev, op);
+    while (s->head && s->head->state == FGS__SIM_OP_DONE) {
+        struct fgs__sim_op *op = s->head;
+
+        s->head = op->next;
+        if (!s->head)
+            s->tail = &s->head;
+        s->done_ps = later(s->done_ps, op->end_ps);
+        fgs__sim_op_free(op);
+        any = true;
+    }
+    /* A started kernel at the head has nothing before it any more. */
+    if (any && s->head && s->head->kind == FGS__SIM_OP_KERNEL &&
+        s->head->state != FGS__SIM_OP_QUEUED)
+        fgs__sim_grid_deps_done(dev, &s->head->u.kernel.grid);
+    return any;
+}
+
+static bool advance(struct fgs__sim_device *dev, struct fgs__sim_stream *s)
+{
+    bool any = take_finished(dev, s);
+
+    if (s->head && s->head->state == FGS__SIM_OP_QUEUED)
+        any |= start_head(dev, s->head);
+    any |= start_dependents(dev, s);
+    return any;
+}
+
+static bool advance_ctx(struct fgs__sim_device *dev, struct fgs__sim_ctx *ctx)
+{
+    struct fgs__sim_stream *s, *next;
+    bool any = false;
+
+    for (s = ctx->streams; s; s = next) {
+        /* After a fault only what a host function left is taken off. */
+        if (atomic_load(&ctx->sticky))
+            take_finished(dev, s);
+        else
+            any |= advance(dev, s);
+        next = s->next; /* after: a copy may have let somebody in */
+        if (s->destroyed && !s->head && !s->waiting)
+            fgs__sim_stream_free(s);
+    }
+    return any;
+}
+
+void fgs__sim_streams_advance(struct fgs__sim_device *dev)
+{
+    bool any;
+
+    do {
+        any = false;
+        for (struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next)
+            any |= advance_ctx(dev, c);
+    } while (any);
+}
+
+uint64_t fgs__sim_streams_next(struct fgs__sim_device *dev)
+{
+    uint64_t least = FGS__SIM_NEVER;
+
+    for (struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next) {
+        for (struct fgs__sim_stream *s = c->streams; s; s = s->next) {
+            for (struct fgs__sim_op *op = s->head;
+                 op && op->state != FGS__SIM_OP_QUEUED; op = op->next) {
+                if (op->state == FGS__SIM_OP_TIMED && op->end_ps < least)
+                    least = op->end_ps;
+            }
+        }
+    }
+    return least;
+}
+
+void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
+{
+    for (struct fgs__sim_stream *s = ctx->streams; s; s = s->next) {
+        struct fgs__sim_op *op = s->head;
+
+        s->head = NULL;
+        s->tail = &s->head;
+        while (op) {
+            struct fgs__sim_op *next = op->next;
+
+            op->next = NULL;
+            if (op->kind == FGS__SIM_OP_RECORD)
+                op->u.mark->done = true; /* nobody waits for it for ever */
+            if (op->kind == FGS__SIM_OP_HOST &&
+                op->state == FGS__SIM_OP_RUNNING) {
+                s->head = op; /* hostfn.c has it; it ends by itself */
+                s->tail = &op->next;
+            } else {
+                fgs__sim_op_free(op);
+            }
+            op = next;
+        }
+    }
+}
