@@ -73,20 +73,51 @@ static bool target_is_sound(const char *t)
            (!t[3 + n] || (strchr("af", t[3 + n]) && !t[4 + n]));
 }
 
-static int assemble(struct work *w, const char *text, const char *target,
-                    char by[PROGRAM_PATH])
+/* By nvJitLink, into the cubin file. */
+static int assemble_linked(struct work *w, const char *name, const char *text,
+                           const char *target)
 {
-    char arch[48], name[] = "-o";
-    char *argv[] = {by, arch, name, w->cubin, w->ptx, NULL};
+    size_t size = 0;
+    fgs_error err;
+    fgs_result r = fgs_ptx_assemble(name, text, target, NULL, &size, &err);
+    void *cubin;
     int code;
 
-    if (!program_find("ptxas", by))
-        return failure("sass", "ptxas is neither in the build folder nor in "
-                               "$PATH nor in /usr/local/cuda; `make "
-                               "toolchain` gets the pinned one");
+    if (r != FGS_E_SIZE)
+        return failure("sass",
+                       "no ptxas in the build folder, $PATH or "
+                       "/usr/local/cuda (`make toolchain` gets the "
+                       "pinned one), and %s",
+                       err.text);
+    cubin = malloc(size);
+    if (!cubin)
+        return failure("sass", "no memory for %zu bytes of code", size);
+    r = fgs_ptx_assemble(name, text, target, cubin, &size, &err);
+    code = r < 0 ? failure("sass", "%s", err.text)
+                 : file_write(w->cubin, cubin, size);
+    free(cubin);
+    return code;
+}
+
+static int assemble(struct work *w, const char *name, const char *text,
+                    const char *target, char by[PROGRAM_PATH])
+{
+    char arch[48], to[] = "-o";
+    char *argv[] = {by, arch, to, w->cubin, w->ptx, NULL};
+    int code;
+
+    if (!program_find("ptxas", by)) {
+        snprintf(by, PROGRAM_PATH, "nvJitLink");
+        return assemble_linked(w, name, text, target);
+    }
     snprintf(arch, sizeof arch, "-arch=%s", target);
     code = file_write(w->ptx, text, strlen(text));
-    return code ? code : program_run(argv, w->sass);
+    if (!code && (code = program_run(argv, w->sass)) &&
+        !strstr(by, "/toolchain/"))
+        fputs("fgs sass: another ptxas may know the target; `make toolchain` "
+              "gets the pinned one\n",
+              stderr);
+    return code;
 }
 
 static int disassemble(struct work *w, char by[PROGRAM_PATH])
@@ -145,7 +176,7 @@ static int sass(const char *name, const char *target, bool json)
             code = failure("sass", "%s: no .target sm_... line is in it", name);
     }
     if (!code && !(code = work_begin(&w))) {
-        code = assemble(&w, text, target, by);
+        code = assemble(&w, name, text, target, by);
         if (!code) {
             fprintf(stderr, "fgs: %s for %s by %s\n", name, target, by);
             code = disassemble(&w, read_by);
