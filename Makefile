@@ -52,8 +52,18 @@ LIBS  = -ldl -lpthread -lm
 
 # ---------------------------------------------------------------- files --
 
-SRC   = $(wildcard src/*/*.c)
-OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o
+# Handlers over lanes are compiled once for each level of the host's vectors;
+# src/sim/isa.c picks one at run time.
+LANES  = $(wildcard src/sim/exec_*.c)
+LEVELS = base $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
+LANE_C = -O3 -fno-math-errno -fno-trapping-math -Wno-pass-failed
+LANE_avx2   = -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
+LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
+              -mprefer-vector-width=512
+
+SRC   = $(filter-out $(LANES),$(wildcard src/*/*.c))
+OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o \
+        $(foreach l,$(LEVELS),$(LANES:%.c=$(B)/%.$(l).o))
 TOOLS = $(wildcard tools/*.c)
 TOBJ  = $(TOOLS:%.c=$(B)/%.o)
 PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in))
@@ -95,6 +105,14 @@ $(B)/src/%.o: src/%.c $(B)/flags
 $(B)/tools/%.o: tools/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) $(FLAGS) -MMD -MP -c -o $@ $<
+
+define lane_rule
+$(B)/src/%.$(1).o: src/%.c $(B)/flags
+	$$(call say,CC,$$< $(1))
+	$$(Q)mkdir -p $$(@D) && $$(CC) $(INNER) $(LANE_C) $$(LANE_$(1)) \
+	    -DFGS__ISA=_$(1) $$(FLAGS) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach l,$(LEVELS),$(eval $(call lane_rule,$(l))))
 
 # The kernels' text as C arrays.
 $(B)/gen/embed_data.c: $(PTX) Makefile

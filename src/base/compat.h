@@ -10,8 +10,21 @@
 #define FGS__UNUSED            __attribute__((unused))
 #define FGS__ALIGN(n)          __attribute__((aligned(n)))
 #define FGS__MAY_ALIAS         __attribute__((may_alias))
+#define FGS__INLINE            inline __attribute__((always_inline))
+#define FGS__ALIGNED(p, n)     __builtin_assume_aligned(p, n)
 #define FGS__LIKELY(x)         __builtin_expect(!!(x), 1)
 #define FGS__UNLIKELY(x)       __builtin_expect(!!(x), 0)
+
+/* Before a loop whose rounds do not depend on each other. */
+#ifdef __clang__
+#define FGS__EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FGS__EACH _Pragma("GCC ivdep")
+#endif
+
+/* Before arithmetic in another rounding mode and after it: what is in memory
+ * at `p` is written before the code goes on. */
+#define FGS__BARRIER(p) __asm__ volatile("" : : "r"(p) : "memory")
 
 /* Memory of a simulated program: its races are that program's, so the thread
  * sanitizer does not look at the functions that touch it. */

@@ -42,6 +42,7 @@ struct fgs__sim_insn {
     uint32_t cost_ps;         /* added to the warp's time before it runs; the
                                  decoder sets that of an ALU instruction     */
     bool blocks;              /* a selector sets it: may call _warp_block    */
+    bool own_guard;           /* a selector sets it: run looks at the guard  */
     uint32_t aux[4];          /* small facts of the family                   */
     const struct fgs__sim_insn *target; /* of a branch                       */
     const struct fgs__ptx_insn *src;    /* for messages                      */
@@ -87,6 +88,7 @@ struct fgs__sim_warp {
     uint64_t stop_ps;         /* end of its slice                            */
     uint64_t fair_ps;         /* when the split that waited longest runs     */
     uint32_t turn;            /* counts the changes of split                 */
+    uint32_t issued;          /* instructions of the last slice              */
     unsigned char *local;     /* code->local_bytes a lane, one after another */
     struct fgs__sim_range cache; /* last allocation hit                      */
     uint32_t cache_gen;
@@ -111,6 +113,8 @@ struct fgs__sim_block {
     uint8_t *mbar_live;       /* a byte per 8 bytes of shared: initialized   */
     uint32_t events;          /* counts whatever may release a waiting split */
     uint64_t event_ps;        /* when the last one happened                  */
+    uint64_t now_ps;          /* start of the window that runs               */
+    uint32_t first;           /* warp that runs first in the next pass       */
     bool triggered;
     bool faulted;
     uint64_t end_ps;          /* latest time of a warp that ended            */
@@ -168,6 +172,20 @@ const struct fgs__sim_insn *fgs__sim_warp_block(struct fgs__sim_warp *w,
 void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
                          const struct fgs__sim_insn *pc);
 
+/*
+ * A .sync instruction of lanes that must meet (shfl, vote, bar.warp.sync ...):
+ * `mask` refers to each lane's member mask.  Calls `meet` once for the lanes
+ * that have met; at[lane] is the instruction of each, which may differ.  The
+ * handler returns what this returns; its selector sets `blocks`.
+ */
+typedef void (*fgs__sim_meet)(struct fgs__sim_warp *w,
+                              const struct fgs__sim_insn *const at[32],
+                              uint32_t lanes);
+const struct fgs__sim_insn *fgs__sim_warp_meet(struct fgs__sim_warp *w,
+                                               const struct fgs__sim_insn *i,
+                                               fgs__sim_ref mask,
+                                               fgs__sim_meet meet);
+
 /* End the lanes of w->exec; the handler returns its result (NULL). */
 const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
                                                const struct fgs__sim_insn *i);
@@ -224,11 +242,21 @@ typedef bool (*fgs__sim_sel)(struct fgs__sim_decoder *d,
 #include "ptx/opcode.def"
 #undef OP
 
+/* The instruction has modifiers of these groups only (enum fgs__ptx_group);
+ * else false after an error that names the word. */
+bool fgs__sim_only(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
+                   const uint8_t *groups, size_t count);
+
+/* %clock and its like: read by their own handlers, never from the bank. */
+bool fgs__sim_sreg_moves(enum fgs__ptx_sreg s);
+uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
+                            enum fgs__ptx_sreg s);
+
 /* ISA levels.  A selector of a family listed here is defined in an exec_*.c
  * file as FGS__LEVEL(fgs__sim_sel_<family>), everything else there is static
  * or wrapped in FGS__LEVEL too; isa.c picks one at run time. */
 #define FGS__SIM_LEVELED(X)                                                    \
-    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(warp)
+    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp)
 #define FGS__CAT2(a, b)   a##b
 #define FGS__CAT(a, b)    FGS__CAT2(a, b)
 #define FGS__LEVEL(name)  FGS__CAT(name, FGS__ISA)

@@ -1,0 +1,17 @@
+/* exec_arith.c -- integer or floating-point arithmetic, by the type */
+#include "sim/lanes.h"
+
+bool FGS__LEVEL(fgs__sim_sel_arith)(struct fgs__sim_decoder *d,
+                                    const struct fgs__ptx_insn *src,
+                                    struct fgs__sim_insn *out)
+{
+    switch (fgs__ptx_types[src->type[0]].kind) {
+    case FGS__K_UINT:
+    case FGS__K_SINT:
+        return FGS__LEVEL(fgs__sim_sel_int)(d, src, out);
+    case FGS__K_FLOAT:
+        return FGS__LEVEL(fgs__sim_sel_float)(d, src, out);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,201 @@
+/* exec_float.c -- floating-point arithmetic
+ *
+ * rn without .sat is what programs use and has handlers of its own; other
+ * rounding modes are the host's, set around the lanes.
+ */
+#include "sim/float.h"
+
+enum { AUX_ROUND, AUX_FTZ, AUX_SAT, AUX_NAN };
+
+static FGS__INLINE float in_f32(const struct fgs__sim_insn *i, float x)
+{
+    return i->aux[AUX_FTZ] ? flush_f32(x) : x;
+}
+
+static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
+{
+    r = in_f32(i, fix_f32(r));
+    return i->aux[AUX_SAT] ? sat_f32(r) : r;
+}
+
+static FGS__INLINE double in_f64(const struct fgs__sim_insn *i, double x)
+{
+    (void)i;
+    return x;
+}
+
+/* A handler in the rounding mode of its instruction: NAME_all to a temporary,
+ * done before the mode is put back. */
+#define ROUNDED(name, T, CALL)                                                 \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) T t[LANES];                                             \
+        fesetround((int)i->aux[AUX_ROUND]);                                    \
+        CALL;                                                                  \
+        FGS__BARRIER(t);                                                       \
+        fesetround(FE_TONEAREST);                                              \
+        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(T));                   \
+        return i + 1;                                                          \
+    }
+
+#define ADD(x, y) ((x) + (y))
+#define SUB(x, y) ((x) - (y))
+#define MUL(x, y) ((x) * (y))
+#define DIV(x, y) ((x) / (y))
+
+#define ARITH2(name, OP)                                                       \
+    MAP2(name##_f32, l_f32, l_f32, l_f32, fix_f32(OP(x, y)))                   \
+    MAP2(name##_ftz_f32, l_f32, l_f32, l_f32,                                  \
+         flush_f32(fix_f32(OP(flush_f32(x), flush_f32(y)))))                   \
+    MAP2(name##_sat_f32, l_f32, l_f32, l_f32,                                  \
+         out_f32(i, OP(in_f32(i, x), in_f32(i, y))))                           \
+    MAP2(name##_f64, l_f64, l_f64, l_f64, fix_f64(OP(x, y)))                   \
+    ROUNDED(name##_any_f32, l_f32,                                             \
+            name##_sat_f32_all(t, LANE_PTR(w, i->op[1]),                       \
+                               LANE_PTR(w, i->op[2]), i))                      \
+    ROUNDED(name##_any_f64, l_f64,                                             \
+            name##_f64_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]), i))
+ARITH2(add, ADD)
+ARITH2(sub, SUB)
+ARITH2(mul, MUL)
+ARITH2(div, DIV)
+
+MAP3(fma_f32, l_f32, l_f32, l_f32, l_f32, fix_f32(__builtin_fmaf(x, y, z)))
+MAP3(fma_ftz_f32, l_f32, l_f32, l_f32, l_f32,
+     flush_f32(fix_f32(__builtin_fmaf(flush_f32(x), flush_f32(y),
+                                      flush_f32(z)))))
+MAP3(fma_sat_f32, l_f32, l_f32, l_f32, l_f32,
+     out_f32(i, __builtin_fmaf(in_f32(i, x), in_f32(i, y), in_f32(i, z))))
+MAP3(fma_f64, l_f64, l_f64, l_f64, l_f64, fix_f64(__builtin_fma(x, y, z)))
+ROUNDED(fma_any_f32, l_f32,
+        fma_sat_f32_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]),
+                        LANE_PTR(w, i->op[3]), i))
+ROUNDED(fma_any_f64, l_f64,
+        fma_f64_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]),
+                    LANE_PTR(w, i->op[3]), i))
+
+/* div.approx (ISA): a divisor above 2^126 gives 0, or NaN under infinity. */
+static FGS__INLINE float div_approx(float x, float y)
+{
+    float m = __builtin_fabsf(y);
+    float big = m > 0x1p126f && m <= 0x1.fffffep127f ? 0.0f : 1.0f;
+
+    return (x * big) / y;
+}
+MAP2(div_approx_f32, l_f32, l_f32, l_f32,
+     out_f32(i, div_approx(in_f32(i, x), in_f32(i, y))))
+
+/* -------------------------------------------------------- sign, min, max */
+
+MAP1(abs_f32, l_f32, l_f32, __builtin_fabsf(in_f32(i, x)))
+MAP1(neg_f32, l_f32, l_f32, -in_f32(i, x))
+MAP1(abs_f64, l_f64, l_f64, __builtin_fabs(x))
+MAP1(neg_f64, l_f64, l_f64, -x)
+
+/* A NaN is ignored unless both are, or .NaN; -0 is less than +0. */
+#define MINMAX(name, T, OP, NEG_FIRST, nan)                                    \
+    static FGS__INLINE T name(T x, T y, bool keep_nan)                         \
+    {                                                                          \
+        T r = x OP y ? x : y;                                                  \
+        T z = (__builtin_signbit(x) != 0) == NEG_FIRST ? x : y;                \
+        r = x == y ? z : r;                                                    \
+        r = x == x ? r : keep_nan ? nan : y;                                   \
+        r = y == y ? r : keep_nan ? nan : x;                                   \
+        return r == r ? r : nan;                                               \
+    }
+#define NAN_F64 __builtin_nan("0x7ffffffffffff")
+MINMAX(least_f32, float, <, 1, NAN_F32)
+MINMAX(most_f32, float, >, 0, NAN_F32)
+MINMAX(least_f64, double, <, 1, NAN_F64)
+MINMAX(most_f64, double, >, 0, NAN_F64)
+
+MAP2(min_f32, l_f32, l_f32, l_f32,
+     least_f32(in_f32(i, x), in_f32(i, y), i->aux[AUX_NAN]))
+MAP2(max_f32, l_f32, l_f32, l_f32,
+     most_f32(in_f32(i, x), in_f32(i, y), i->aux[AUX_NAN]))
+MAP2(min_f64, l_f64, l_f64, l_f64,
+     least_f64(in_f64(i, x), in_f64(i, y), false))
+MAP2(max_f64, l_f64, l_f64, l_f64,
+     most_f64(in_f64(i, x), in_f64(i, y), false))
+
+/* ------------------------------------------------------------- selector -- */
+
+enum { PLAIN, FLUSH, SATURATE, ANY, APPROX };
+
+#define ROWS2(OP, name)                                                        \
+    { FGS__OP_##OP, FGS__T_F32, PLAIN, name##_f32 },                           \
+    { FGS__OP_##OP, FGS__T_F32, FLUSH, name##_ftz_f32 },                       \
+    { FGS__OP_##OP, FGS__T_F32, SATURATE, name##_sat_f32 },                    \
+    { FGS__OP_##OP, FGS__T_F32, ANY, name##_any_f32 },                         \
+    { FGS__OP_##OP, FGS__T_F64, PLAIN, name##_f64 },                           \
+    { FGS__OP_##OP, FGS__T_F64, ANY, name##_any_f64 },
+#define ROWS1(OP, name)                                                        \
+    { FGS__OP_##OP, FGS__T_F32, PLAIN, name##_f32 },                           \
+    { FGS__OP_##OP, FGS__T_F32, FLUSH, name##_f32 },                           \
+    { FGS__OP_##OP, FGS__T_F64, PLAIN, name##_f64 },
+static const struct lane_row rows[] = {
+    ROWS2(ADD, add)
+    ROWS2(SUB, sub)
+    ROWS2(MUL, mul)
+    ROWS2(DIV, div)
+    ROWS2(FMA, fma)
+    ROWS2(MAD, fma)
+    ROWS1(ABS, abs)
+    ROWS1(NEG, neg)
+    ROWS1(MIN, min)
+    ROWS1(MAX, max)
+    { FGS__OP_DIV, FGS__T_F32, APPROX, div_approx_f32 },
+};
+
+static unsigned variant_of(const struct fgs__ptx_insn *src)
+{
+    switch (src->mod[FGS__G_ROUND]) {
+    case FGS__M_RZ:
+    case FGS__M_RM:
+    case FGS__M_RP:
+        return ANY;
+    case FGS__M_APPROX:
+        return APPROX;
+    case FGS__M_FULL:
+        /* Two ulp are allowed; the nearest value is one of them. */
+    case FGS__M_RN:
+    case FGS__M_NONE:
+        break;
+    default:
+        return UINT8_MAX;
+    }
+    if (src->mod[FGS__G_SAT])
+        return SATURATE;
+    return src->mod[FGS__G_FTZ] ? FLUSH : PLAIN;
+}
+
+bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
+                                    const struct fgs__ptx_insn *src,
+                                    struct fgs__sim_insn *out)
+{
+    static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_FTZ, FGS__G_SAT,
+                                      FGS__G_NAN };
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    unsigned op = src->op;
+
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
+    if (t != FGS__T_F32 && t != FGS__T_F64) {
+        fgs__sim_decode_error(d, src, ".%s is not executed yet",
+                              fgs__ptx_types[t].word);
+        return false;
+    }
+    out->run = find_row(rows, sizeof rows / sizeof *rows, op, t,
+                        variant_of(src));
+    if (!out->run)
+        return false;
+    out->aux[AUX_ROUND] = (uint32_t)host_round(src->mod[FGS__G_ROUND]);
+    out->aux[AUX_FTZ] = src->mod[FGS__G_FTZ] != FGS__M_NONE;
+    out->aux[AUX_SAT] = src->mod[FGS__G_SAT] != FGS__M_NONE;
+    out->aux[AUX_NAN] = src->mod[FGS__G_NAN] != FGS__M_NONE;
+    return take_operands(d, src, out,
+                         op == FGS__OP_ABS || op == FGS__OP_NEG    ? 2
+                             : op == FGS__OP_FMA || op == FGS__OP_MAD ? 4
+                                                                      : 3,
+                         t);
+}

@@ -1,0 +1,56 @@
+/* exec_selp.c -- selp */
+#include "sim/lanes.h"
+
+#define SELECT(N)                                                              \
+    HANDLER(selp_##N)                                                          \
+    {                                                                          \
+        l_u##N *d = LANE_PTR(w, i->op[0]);                                     \
+        const l_u##N *a = LANE_PTR(w, i->op[1]);                               \
+        const l_u##N *b = LANE_PTR(w, i->op[2]);                               \
+        uint32_t p = *(const l_u32 *)fgs__sim_at(w, i->op[3]) ^ i->aux[0];     \
+        uint32_t m = w->exec;                                                  \
+        int k;                                                                 \
+        if (m == UINT32_MAX) {                                                 \
+            FGS__EACH                                                          \
+            for (k = 0; k < LANES; k++)                                        \
+                d[k] = (p >> k & 1) ? a[k] : b[k];                             \
+            return i + 1;                                                      \
+        }                                                                      \
+        blend_##N(d, a, m & p);                                                \
+        blend_##N(d, b, m & ~p);                                               \
+        return i + 1;                                                          \
+    }
+SELECT(16)
+SELECT(32)
+SELECT(64)
+
+bool FGS__LEVEL(fgs__sim_sel_selp)(struct fgs__sim_decoder *d,
+                                   const struct fgs__ptx_insn *src,
+                                   struct fgs__sim_insn *out)
+{
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+
+    if (!fgs__sim_only(d, src, NULL, 0))
+        return false;
+    switch (fgs__ptx_types[t].bits) {
+    case 16:
+        out->run = selp_16;
+        break;
+    case 32:
+        out->run = selp_32;
+        break;
+    case 64:
+        out->run = selp_64;
+        break;
+    default:
+        return false;
+    }
+    if (src->operands != 4)
+        return false;
+    out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], t);
+    out->op[1] = fgs__sim_ref_of(d, &src->operand[1], t);
+    out->op[2] = fgs__sim_ref_of(d, &src->operand[2], t);
+    out->op[3] = fgs__sim_ref_pred(d, &src->operand[3], &out->aux[0]);
+    return out->op[0] != FGS__SIM_NOREF && out->op[1] != FGS__SIM_NOREF &&
+        out->op[2] != FGS__SIM_NOREF && out->op[3] != FGS__SIM_NOREF;
+}

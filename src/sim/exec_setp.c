@@ -1,0 +1,197 @@
+/* exec_setp.c -- setp: compare, combine with a predicate, write one or two */
+#include "sim/lanes.h"
+
+enum { SETP_P, SETP_A, SETP_B, SETP_Q, SETP_C };
+enum { AUX_FLIP, AUX_BOOL, AUX_C_FLIP };
+
+/* r compared, before .and .or .xor with predicate c (ISA: q = !r op c). */
+static FGS__INLINE lane_next finish(struct fgs__sim_warp *w,
+                                    const struct fgs__sim_insn *i, uint32_t r)
+{
+    uint32_t c, q;
+
+    r ^= i->aux[AUX_FLIP];
+    q = ~r;
+    if (FGS__UNLIKELY(i->aux[AUX_BOOL])) {
+        c = *(const l_u32 *)fgs__sim_at(w, i->op[SETP_C]) ^
+            i->aux[AUX_C_FLIP];
+        if (i->aux[AUX_BOOL] == FGS__M_BOOL_AND) {
+            r &= c;
+            q &= c;
+        } else if (i->aux[AUX_BOOL] == FGS__M_BOOL_OR) {
+            r |= c;
+            q |= c;
+        } else {
+            r ^= c;
+            q ^= c;
+        }
+    }
+    put_mask(w, i->op[SETP_P], r);
+    if (i->op[SETP_Q] != FGS__SIM_NOREF)
+        put_mask(w, i->op[SETP_Q], q);
+    return i + 1;
+}
+
+#define COMPARE(name, T, ACC, EXPR)                                            \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        const T *a = LANE_PTR(w, i->op[SETP_A]);                               \
+        const T *b = LANE_PTR(w, i->op[SETP_B]);                               \
+        ACC r = 0;                                                             \
+        int k;                                                                 \
+        for (k = 0; k < LANES; k++) {                                          \
+            const T x = a[k], y = b[k];                                        \
+            r |= (EXPR) ? (ACC)1 << k : 0;                                     \
+        }                                                                      \
+        return finish(w, i, (uint32_t)r);                                      \
+    }
+
+#define INT(N, ACC)                                                            \
+    COMPARE(eq_##N, l_u##N, ACC, x == y)                                       \
+    COMPARE(lt_u##N, l_u##N, ACC, x < y)                                       \
+    COMPARE(le_u##N, l_u##N, ACC, x <= y)                                      \
+    COMPARE(lt_s##N, l_s##N, ACC, x < y)                                       \
+    COMPARE(le_s##N, l_s##N, ACC, x <= y)
+INT(16, uint32_t)
+INT(32, uint32_t)
+INT(64, uint64_t)
+
+static FGS__INLINE float flush(float x)
+{
+    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
+}
+
+#define FLT(N, ACC, F, suffix)                                                 \
+    COMPARE(eq_f##N##suffix, l_f##N, ACC, F(x) == F(y))                        \
+    COMPARE(ne_f##N##suffix, l_f##N, ACC, F(x) < F(y) || F(x) > F(y))          \
+    COMPARE(lt_f##N##suffix, l_f##N, ACC, F(x) < F(y))                         \
+    COMPARE(le_f##N##suffix, l_f##N, ACC, F(x) <= F(y))
+FLT(32, uint32_t, , )
+FLT(32, uint32_t, flush, _ftz)
+FLT(64, uint64_t, , )
+COMPARE(num_f32, l_f32, uint32_t, x == x && y == y)
+COMPARE(num_f64, l_f64, uint64_t, x == x && y == y)
+
+/* ------------------------------------------------------------- selector -- */
+
+/* Every comparison is one of five, with operands swapped or result turned. */
+enum { EQ, LT, LE, NE, NUM };
+static const struct {
+    uint8_t cmp, base;
+    bool swap, flip;
+} forms[] = {
+    { FGS__M_EQ, EQ, false, false },     { FGS__M_NE, NE, false, false },
+    { FGS__M_LT, LT, false, false },     { FGS__M_LE, LE, false, false },
+    { FGS__M_GT, LT, true, false },      { FGS__M_GE, LE, true, false },
+    { FGS__M_CMP_LO, LT, false, false }, { FGS__M_CMP_LS, LE, false, false },
+    { FGS__M_CMP_HI, LT, true, false },  { FGS__M_CMP_HS, LE, true, false },
+    { FGS__M_EQU, NE, false, true },     { FGS__M_NEU, EQ, false, true },
+    { FGS__M_LTU, LE, true, true },      { FGS__M_LEU, LT, true, true },
+    { FGS__M_GTU, LE, false, true },     { FGS__M_GEU, LT, false, true },
+    { FGS__M_NUM, NUM, false, false },   { FGS__M_CMP_NAN, NUM, false, true },
+};
+
+#define INT_ROWS(N)                                                            \
+    { FGS__OP_SETP, FGS__T_B##N, EQ, eq_##N },                                 \
+    { FGS__OP_SETP, FGS__T_U##N, EQ, eq_##N },                                 \
+    { FGS__OP_SETP, FGS__T_S##N, EQ, eq_##N },                                 \
+    { FGS__OP_SETP, FGS__T_U##N, LT, lt_u##N },                                \
+    { FGS__OP_SETP, FGS__T_S##N, LT, lt_s##N },                                \
+    { FGS__OP_SETP, FGS__T_U##N, LE, le_u##N },                                \
+    { FGS__OP_SETP, FGS__T_S##N, LE, le_s##N },
+static const struct lane_row rows[] = {
+    INT_ROWS(16)
+    INT_ROWS(32)
+    INT_ROWS(64)
+    { FGS__OP_SETP, FGS__T_F32, EQ, eq_f32 },
+    { FGS__OP_SETP, FGS__T_F32, NE, ne_f32 },
+    { FGS__OP_SETP, FGS__T_F32, LT, lt_f32 },
+    { FGS__OP_SETP, FGS__T_F32, LE, le_f32 },
+    { FGS__OP_SETP, FGS__T_F32, NUM, num_f32 },
+    { FGS__OP_SETP, FGS__T_F64, EQ, eq_f64 },
+    { FGS__OP_SETP, FGS__T_F64, NE, ne_f64 },
+    { FGS__OP_SETP, FGS__T_F64, LT, lt_f64 },
+    { FGS__OP_SETP, FGS__T_F64, LE, le_f64 },
+    { FGS__OP_SETP, FGS__T_F64, NUM, num_f64 },
+};
+static const struct lane_row ftz_rows[] = {
+    { FGS__OP_SETP, FGS__T_F32, EQ, eq_f32_ftz },
+    { FGS__OP_SETP, FGS__T_F32, NE, ne_f32_ftz },
+    { FGS__OP_SETP, FGS__T_F32, LT, lt_f32_ftz },
+    { FGS__OP_SETP, FGS__T_F32, LE, le_f32_ftz },
+    { FGS__OP_SETP, FGS__T_F32, NUM, num_f32 },
+};
+
+static bool pick(const struct fgs__ptx_insn *src, struct fgs__sim_insn *out,
+                 bool *swap)
+{
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    bool is_float = fgs__ptx_types[t].kind == FGS__K_FLOAT;
+    size_t k, n = sizeof forms / sizeof *forms;
+    unsigned base, flip;
+
+    for (k = 0; k < n && forms[k].cmp != src->mod[FGS__G_CMP]; k++)
+        ;
+    if (k == n)
+        return false;
+    base = forms[k].base;
+    flip = forms[k].flip;
+    *swap = forms[k].swap;
+    /* Without NaN the opposite of equal is all that is needed. */
+    if (base == NE && !is_float) {
+        base = EQ;
+        flip = !flip;
+    }
+    out->aux[AUX_FLIP] = flip ? UINT32_MAX : 0;
+    if (src->mod[FGS__G_FTZ])
+        out->run = find_row(ftz_rows, sizeof ftz_rows / sizeof *ftz_rows,
+                            src->op, t, base);
+    else
+        out->run = find_row(rows, sizeof rows / sizeof *rows, src->op, t,
+                            base);
+    return out->run != NULL;
+}
+
+static bool destinations(struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_operand *o,
+                         struct fgs__sim_insn *out)
+{
+    bool pair = o->kind == FGS__O_PAIR;
+
+    out->op[SETP_P] =
+        fgs__sim_ref_dst(d, pair ? &o->child[0] : o, FGS__T_PRED);
+    if (!pair || o->child[1].kind == FGS__O_SINK)
+        return out->op[SETP_P] != FGS__SIM_NOREF;
+    out->op[SETP_Q] = fgs__sim_ref_dst(d, &o->child[1], FGS__T_PRED);
+    return out->op[SETP_P] != FGS__SIM_NOREF &&
+        out->op[SETP_Q] != FGS__SIM_NOREF;
+}
+
+bool FGS__LEVEL(fgs__sim_sel_setp)(struct fgs__sim_decoder *d,
+                                   const struct fgs__ptx_insn *src,
+                                   struct fgs__sim_insn *out)
+{
+    static const uint8_t groups[] = { FGS__G_CMP, FGS__G_BOOL, FGS__G_FTZ };
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    bool swap;
+
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
+    if (!pick(src, out, &swap))
+        return false;
+    out->aux[AUX_BOOL] = src->mod[FGS__G_BOOL];
+    if (src->operands != (out->aux[AUX_BOOL] ? 4 : 3))
+        return false;
+    if (!destinations(d, &src->operand[0], out))
+        return false;
+    out->op[SETP_A] = fgs__sim_ref_of(d, &src->operand[swap ? 2 : 1], t);
+    out->op[SETP_B] = fgs__sim_ref_of(d, &src->operand[swap ? 1 : 2], t);
+    if (out->aux[AUX_BOOL]) {
+        out->op[SETP_C] =
+            fgs__sim_ref_pred(d, &src->operand[3], &out->aux[AUX_C_FLIP]);
+        if (out->op[SETP_C] == FGS__SIM_NOREF)
+            return false;
+    }
+    return out->op[SETP_A] != FGS__SIM_NOREF &&
+        out->op[SETP_B] != FGS__SIM_NOREF;
+}

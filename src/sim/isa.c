@@ -1,0 +1,68 @@
+/* isa.c -- pick the handlers of the widest vectors that this CPU has */
+#include "sim/exec.h"
+#include "sim/isa.h"
+
+#define NAME2(exec, level) fgs__sim_sel_##exec##_##level
+#define NAME(exec, level)  NAME2(exec, level)
+
+#define DECLARE(exec)                                                          \
+    bool NAME(exec, base)(struct fgs__sim_decoder *,                           \
+                          const struct fgs__ptx_insn *,                        \
+                          struct fgs__sim_insn *);                             \
+    bool NAME(exec, avx2)(struct fgs__sim_decoder *,                           \
+                          const struct fgs__ptx_insn *,                        \
+                          struct fgs__sim_insn *);                             \
+    bool NAME(exec, avx512)(struct fgs__sim_decoder *,                         \
+                            const struct fgs__ptx_insn *,                      \
+                            struct fgs__sim_insn *);
+FGS__SIM_LEVELED(DECLARE)
+
+static atomic_int limit = FGS__ISA_AVX512;
+
+void fgs__sim_isa_limit(enum fgs__sim_isa most)
+{
+    atomic_store(&limit, (int)most);
+}
+
+enum fgs__sim_isa fgs__sim_isa_now(void)
+{
+#ifdef __x86_64__
+    int most = atomic_load(&limit);
+
+    if (most >= FGS__ISA_AVX512 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return FGS__ISA_AVX512;
+    if (most >= FGS__ISA_AVX2 && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+        return FGS__ISA_AVX2;
+#endif
+    return FGS__ISA_BASE;
+}
+
+#ifdef __x86_64__
+#define PICK(exec)                                                             \
+    bool fgs__sim_sel_##exec(struct fgs__sim_decoder *d,                       \
+                             const struct fgs__ptx_insn *src,                  \
+                             struct fgs__sim_insn *out)                        \
+    {                                                                          \
+        switch (fgs__sim_isa_now()) {                                          \
+        case FGS__ISA_AVX512:                                                  \
+            return NAME(exec, avx512)(d, src, out);                            \
+        case FGS__ISA_AVX2:                                                    \
+            return NAME(exec, avx2)(d, src, out);                              \
+        default:                                                               \
+            return NAME(exec, base)(d, src, out);                              \
+        }                                                                      \
+    }
+#else
+#define PICK(exec)                                                             \
+    bool fgs__sim_sel_##exec(struct fgs__sim_decoder *d,                       \
+                             const struct fgs__ptx_insn *src,                  \
+                             struct fgs__sim_insn *out)                        \
+    {                                                                          \
+        return NAME(exec, base)(d, src, out);                                  \
+    }
+#endif
+FGS__SIM_LEVELED(PICK)

@@ -1,0 +1,227 @@
+/* lanes.h -- handlers over 32 lanes, for the exec_*.c files
+ *
+ * A handler is one loop over the lanes that the compiler turns into vector
+ * code.  With a full mask it writes the destination; else it writes a
+ * temporary, of which the active lanes are taken over.
+ */
+#ifndef FGS_SIM_LANES_H
+#define FGS_SIM_LANES_H
+
+#include "sim/exec.h"
+
+#ifndef FGS__ISA
+#define FGS__ISA _base
+#endif
+
+enum { LANES = 32 };
+
+/* Lanes of the bank: the same bytes are seen as several types. */
+typedef uint8_t FGS__MAY_ALIAS l_u8;
+typedef uint16_t FGS__MAY_ALIAS l_u16;
+typedef uint32_t FGS__MAY_ALIAS l_u32;
+typedef uint64_t FGS__MAY_ALIAS l_u64;
+typedef int8_t FGS__MAY_ALIAS l_s8;
+typedef int16_t FGS__MAY_ALIAS l_s16;
+typedef int32_t FGS__MAY_ALIAS l_s32;
+typedef int64_t FGS__MAY_ALIAS l_s64;
+typedef float FGS__MAY_ALIAS l_f32;
+typedef double FGS__MAY_ALIAS l_f64;
+
+#define LANE_PTR(w, r) FGS__ALIGNED(fgs__sim_at(w, r), 64)
+#define FULL_MASK(w)   FGS__LIKELY((w)->exec == UINT32_MAX)
+
+/* d[k] = t[k] in the lanes of m. */
+#define BLEND(bits)                                                            \
+    static FGS__INLINE FGS__UNUSED void blend_##bits(l_u##bits *d,             \
+                                                     const l_u##bits *t,       \
+                                                     uint32_t m)               \
+    {                                                                          \
+        int k;                                                                 \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++)                                            \
+            d[k] = (m >> k & 1) ? t[k] : d[k];                                 \
+    }
+BLEND(8)
+BLEND(16)
+BLEND(32)
+BLEND(64)
+
+static FGS__INLINE FGS__UNUSED void blend(void *d, const void *t, uint32_t m,
+                                          size_t size)
+{
+    switch (size) {
+    case 1:
+        blend_8(d, t, m);
+        break;
+    case 2:
+        blend_16(d, t, m);
+        break;
+    case 4:
+        blend_32(d, t, m);
+        break;
+    default:
+        blend_64(d, t, m);
+        break;
+    }
+}
+
+/* The active lanes of a predicate. */
+static FGS__INLINE FGS__UNUSED void put_mask(const struct fgs__sim_warp *w,
+                                             fgs__sim_ref r, uint32_t v)
+{
+    l_u32 *p = fgs__sim_at(w, r);
+
+    *p = (*p & ~w->exec) | (v & w->exec);
+}
+
+typedef const struct fgs__sim_insn *lane_next;
+#define HANDLER(name)                                                          \
+    static lane_next name(struct fgs__sim_warp *w,                             \
+                          const struct fgs__sim_insn *i)
+
+/* Handler `name`: d = EXPR of x (, y (, z)), operands 0, 1 (, 2 (, 3)).  EXPR
+ * may use `i`. */
+#define MAP1(name, TD, TA, EXPR)                                               \
+    static FGS__INLINE void name##_all(TD *d, const TA *a,                     \
+                                       const struct fgs__sim_insn *i)          \
+    {                                                                          \
+        int k;                                                                 \
+        (void)i;                                                               \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++) {                                          \
+            const TA x = a[k];                                                 \
+            d[k] = (TD)(EXPR);                                                 \
+        }                                                                      \
+    }                                                                          \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) TD t[LANES];                                            \
+        const TA *a = LANE_PTR(w, i->op[1]);                                   \
+        if (FULL_MASK(w)) {                                                    \
+            name##_all(LANE_PTR(w, i->op[0]), a, i);                           \
+            return i + 1;                                                      \
+        }                                                                      \
+        name##_all(t, a, i);                                                   \
+        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
+        return i + 1;                                                          \
+    }
+
+#define MAP2(name, TD, TA, TB, EXPR)                                           \
+    static FGS__INLINE void name##_all(TD *d, const TA *a, const TB *b,        \
+                                       const struct fgs__sim_insn *i)          \
+    {                                                                          \
+        int k;                                                                 \
+        (void)i;                                                               \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++) {                                          \
+            const TA x = a[k];                                                 \
+            const TB y = b[k];                                                 \
+            d[k] = (TD)(EXPR);                                                 \
+        }                                                                      \
+    }                                                                          \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) TD t[LANES];                                            \
+        const TA *a = LANE_PTR(w, i->op[1]);                                   \
+        const TB *b = LANE_PTR(w, i->op[2]);                                   \
+        if (FULL_MASK(w)) {                                                    \
+            name##_all(LANE_PTR(w, i->op[0]), a, b, i);                        \
+            return i + 1;                                                      \
+        }                                                                      \
+        name##_all(t, a, b, i);                                                \
+        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
+        return i + 1;                                                          \
+    }
+
+#define MAP3(name, TD, TA, TB, TC, EXPR)                                       \
+    static FGS__INLINE void name##_all(TD *d, const TA *a, const TB *b,        \
+                                       const TC *c,                            \
+                                       const struct fgs__sim_insn *i)          \
+    {                                                                          \
+        int k;                                                                 \
+        (void)i;                                                               \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++) {                                          \
+            const TA x = a[k];                                                 \
+            const TB y = b[k];                                                 \
+            const TC z = c[k];                                                 \
+            d[k] = (TD)(EXPR);                                                 \
+        }                                                                      \
+    }                                                                          \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) TD t[LANES];                                            \
+        const TA *a = LANE_PTR(w, i->op[1]);                                   \
+        const TB *b = LANE_PTR(w, i->op[2]);                                   \
+        const TC *c = LANE_PTR(w, i->op[3]);                                   \
+        if (FULL_MASK(w)) {                                                    \
+            name##_all(LANE_PTR(w, i->op[0]), a, b, c, i);                     \
+            return i + 1;                                                      \
+        }                                                                      \
+        name##_all(t, a, b, c, i);                                             \
+        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
+        return i + 1;                                                          \
+    }
+
+/* Halves of the arith family. */
+bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
+                                  const struct fgs__ptx_insn *src,
+                                  struct fgs__sim_insn *out);
+bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
+                                    const struct fgs__ptx_insn *src,
+                                    struct fgs__sim_insn *out);
+
+/* The selectors of the leveled families. */
+#define LEVEL_DECLARE(exec)                                                    \
+    bool FGS__LEVEL(fgs__sim_sel_##exec)(struct fgs__sim_decoder *d,           \
+                                         const struct fgs__ptx_insn *src,      \
+                                         struct fgs__sim_insn *out);
+FGS__SIM_LEVELED(LEVEL_DECLARE)
+
+/* Handler for (opcode, type, variant): a selector's table.  The variant's
+ * meaning is the selector's own. */
+struct lane_row {
+    uint16_t op;
+    uint8_t type;
+    uint8_t variant;
+    fgs__sim_fn run;
+};
+
+static FGS__INLINE FGS__UNUSED fgs__sim_fn
+find_row(const struct lane_row *rows, size_t n, unsigned op, unsigned type,
+         unsigned variant)
+{
+    size_t k;
+
+    for (k = 0; k < n; k++)
+        if (rows[k].op == op && rows[k].type == type &&
+            rows[k].variant == variant)
+            return rows[k].run;
+    return NULL;
+}
+
+/* dst, src ... as one type; false after an error. */
+static FGS__INLINE FGS__UNUSED bool
+take_operands(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
+              struct fgs__sim_insn *out, unsigned count,
+              enum fgs__ptx_type type)
+{
+    unsigned k;
+
+    if (src->operands != count) {
+        fgs__sim_decode_error(d, src, "%u operands are executed, not %u",
+                              count, src->operands);
+        return false;
+    }
+    out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], type);
+    if (out->op[0] == FGS__SIM_NOREF)
+        return false;
+    for (k = 1; k < count; k++) {
+        out->op[k] = fgs__sim_ref_of(d, &src->operand[k], type);
+        if (out->op[k] == FGS__SIM_NOREF)
+            return false;
+    }
+    return true;
+}
+
+#endif
