@@ -1,0 +1,247 @@
+/* block.c -- a resident block: memory, warps, time, scheduling among warps
+ *
+ * Device time inside a block advances in windows.  In a window each warp that
+ * can run does so until the window's end; a warp that is released by another
+ * one starts at the time of that event.
+ */
+#include "sim/decode.h"
+#include "sim/warp.h"
+
+enum {
+    WINDOW_PS = 250 * 1000,
+    ISSUE_PS = 143 /* an SM issues 4 warp instructions a cycle, 1.75 GHz */
+};
+
+/* ----------------------------------------------------------- make, free -- */
+
+static size_t round_up(size_t n)
+{
+    return (n + 127) & ~(size_t)127;
+}
+
+/* One allocation holds it all: block, warps, banks, shared, flags, local. */
+struct layout {
+    size_t warps, banks, shared, live, local, total;
+};
+
+static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
+{
+    const struct fgs__sim_code *c = g->code;
+    struct layout l;
+
+    l.warps = round_up(sizeof(struct fgs__sim_block));
+    l.banks = round_up(l.warps + warps * sizeof(struct fgs__sim_warp));
+    l.shared = round_up(l.banks + (size_t)warps * c->bank_bytes);
+    l.live = round_up(l.shared + g->shared_bytes);
+    l.local = round_up(l.live + g->shared_bytes / 8 + 1);
+    l.total = l.local + (size_t)warps * 32 * c->local_bytes + 128;
+    return l;
+}
+
+static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps)
+{
+    const struct fgs__sim_code *c = b->grid->code;
+    struct fgs__sim_warp *w = &b->warp[k];
+    uint32_t n = b->grid->threads - k * 32, i;
+
+    w->block = b;
+    w->sm = b->sm;
+    w->id = k;
+    w->now_ps = now_ps;
+    memcpy(w->bank, c->image, c->bank_bytes);
+    for (i = 0; i < c->sreg_count; i++)
+        fgs__sim_sreg_fill(w, &c->sregs[i]);
+    fgs__sim_warp_start(w, n >= 32 ? UINT32_MAX : (1u << n) - 1);
+}
+
+/* The allocation starts up to 127 bytes before the block; `raw` is kept just
+ * below it for fgs__sim_block_free. */
+static char *aligned_alloc_of(const fgs_allocator *a, size_t bytes)
+{
+    char *raw = fgs__zalloc(a, bytes + 128 + sizeof(void *));
+    char *p;
+
+    if (!raw)
+        return NULL;
+    p = raw + sizeof(void *);
+    p += -(uintptr_t)p & 127;
+    memcpy(p - sizeof(void *), &raw, sizeof raw);
+    return p;
+}
+
+struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
+                                           struct fgs__sim_grid *g,
+                                           uint64_t linear, uint64_t now_ps)
+{
+    const struct fgs__sim_code *c = g->code;
+    uint32_t warps = (g->threads + 31) / 32, k;
+    struct layout l = lay_out(g, warps);
+    char *p = aligned_alloc_of(c->alloc, l.total);
+    struct fgs__sim_block *b = (struct fgs__sim_block *)(void *)p;
+
+    if (!p)
+        return NULL;
+    b->grid = g;
+    b->sm = sm;
+    b->linear = linear;
+    b->ctaid[0] = (uint32_t)(linear % g->grid[0]);
+    b->ctaid[1] = (uint32_t)(linear / g->grid[0] % g->grid[1]);
+    b->ctaid[2] = (uint32_t)(linear / g->grid[0] / g->grid[1]);
+    b->warps = b->running = warps;
+    b->warp = (struct fgs__sim_warp *)(void *)(p + l.warps);
+    b->shared = (unsigned char *)p + l.shared;
+    b->mbar_live = (uint8_t *)p + l.live;
+    b->now_ps = b->end_ps = now_ps;
+    b->rng = g->rng ^ (linear + 1) * 0x9e3779b97f4a7c15ull;
+    for (k = 0; k < warps; k++) {
+        b->warp[k].bank = (unsigned char *)p + l.banks + k * c->bank_bytes;
+        b->warp[k].local = (unsigned char *)p + l.local +
+            (size_t)k * 32 * c->local_bytes;
+        make_warp(b, k, now_ps);
+    }
+    return b;
+}
+
+void fgs__sim_block_free(struct fgs__sim_block *b)
+{
+    char *raw;
+
+    if (!b)
+        return;
+    fgs__sim_copies_free(b);
+    memcpy(&raw, (char *)b - sizeof(void *), sizeof raw);
+    fgs__free(b->grid->code->alloc, raw);
+}
+
+/* ------------------------------------------------------------------ run -- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t warps_ready(const struct fgs__sim_block *b)
+{
+    uint64_t t = FGS__SIM_NEVER;
+    uint32_t k;
+
+    for (k = 0; k < b->warps; k++)
+        if (b->warp[k].live)
+            t = least(t, fgs__sim_warp_ready(&b->warp[k]));
+    return t;
+}
+
+static void run_warp(struct fgs__sim_block *b, struct fgs__sim_warp *w,
+                     uint64_t stop)
+{
+    struct fgs__sim_sm *sm = b->sm;
+
+    w->issued = 0;
+    fgs__sim_warp_run(w, stop);
+    /* All warps of an SM share its issue slots, counted from the start of
+     * what the SM runs now. */
+    if (sm->issue_ps < sm->now_ps)
+        sm->issue_ps = sm->now_ps;
+    sm->issue_ps += (uint64_t)w->issued * ISSUE_PS;
+    if (w->now_ps < sm->issue_ps)
+        w->now_ps = sm->issue_ps;
+}
+
+static void run_window(struct fgs__sim_block *b, uint64_t stop)
+{
+    struct fgs__sim_warp *w;
+    bool progress;
+    uint32_t k, n;
+
+    do {
+        progress = false;
+        for (n = 0; n < b->warps && !b->faulted; n++) {
+            k = b->first + n;
+            w = &b->warp[k < b->warps ? k : k - b->warps];
+            if (!w->live || fgs__sim_warp_ready(w) >= stop)
+                continue;
+            run_warp(b, w, stop);
+            progress = true;
+        }
+        b->first = b->first + 1 < b->warps ? b->first + 1 : 0;
+    } while (progress && !b->faulted);
+}
+
+static const struct fgs__sim_split *find_wait(const struct fgs__sim_block *b,
+                                              bool deps, int64_t *thread)
+{
+    uint32_t k, n;
+
+    for (k = 0; k < b->warps; k++)
+        for (n = 0; b->warp[k].live && n < b->warp[k].splits; n++) {
+            const struct fgs__sim_split *s = &b->warp[k].split[n];
+
+            if (deps != (s->wait == FGS__SIM_WAIT_DEPS))
+                continue;
+            *thread = (int64_t)k * 32 + __builtin_ctz(s->mask);
+            return s;
+        }
+    return NULL;
+}
+
+/* Nothing has a time and no other block reaches into this one: it can never
+ * go on, unless the grids before this one are awaited. */
+static enum fgs__sim_state stuck(struct fgs__sim_block *b)
+{
+    int64_t thread = -1;
+    const struct fgs__sim_split *s;
+
+    if (find_wait(b, true, &thread))
+        return FGS__SIM_ASLEEP;
+    s = find_wait(b, false, &thread);
+    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_TIMEOUT, s ? s->pc->src : NULL,
+                   b->linear, thread,
+                   "the block waits here for ever: %u warps have not ended "
+                   "and none of them can go on", b->running);
+    b->faulted = true;
+    return FGS__SIM_FAULTED;
+}
+
+/* Bring the copies up to b->now_ps. */
+static uint64_t run_copies(struct fgs__sim_block *b)
+{
+    uint32_t events = b->events;
+    uint64_t due = fgs__sim_copies_run(b, b->now_ps);
+
+    if (b->events != events && b->event_ps < b->now_ps)
+        b->event_ps = b->now_ps;
+    return due;
+}
+
+enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
+                                       uint64_t until_ps, uint64_t *wake_ps,
+                                       uint64_t *end_ps)
+{
+    uint64_t due, t, stop;
+
+    *wake_ps = FGS__SIM_NEVER;
+    for (;;) {
+        if (b->faulted || fgs__sim_stopped(b->grid))
+            return FGS__SIM_FAULTED;
+        due = run_copies(b);
+        if (b->faulted)
+            return FGS__SIM_FAULTED;
+        if (!b->running && due == FGS__SIM_NEVER) {
+            *end_ps = b->end_ps > b->now_ps ? b->end_ps : b->now_ps;
+            return FGS__SIM_ENDED;
+        }
+        t = least(warps_ready(b), due);
+        if (t == FGS__SIM_NEVER)
+            return stuck(b);
+        if (t >= until_ps) {
+            *wake_ps = t;
+            return t == until_ps ? FGS__SIM_RUNNING : FGS__SIM_ASLEEP;
+        }
+        if (t > b->now_ps)
+            b->now_ps = t;
+        if (t == due)
+            continue;
+        stop = least(least(until_ps, t + WINDOW_PS), due);
+        run_window(b, stop);
+    }
+}

@@ -1,0 +1,287 @@
+/* code.c -- decode a checked function: handlers, operand places, bank image */
+#include "sim/decode.h"
+
+static const fgs__sim_sel selector[FGS__OP_COUNT] = {
+#define OP(id, word, shape, types, mods, ptx, cc, exec)                        \
+    [FGS__OP_##id] = fgs__sim_sel_##exec,
+#include "ptx/opcode.def"
+#undef OP
+};
+
+/* A dependent ALU instruction issues 4 cycles after the one before it, at
+ * 1.75 GHz. */
+enum { ALU_PS = 2286 };
+
+/* ---------------------------------------------------------------- guards */
+
+static const struct fgs__sim_insn *run_guarded(struct fgs__sim_warp *w,
+                                               const struct fgs__sim_insn *i)
+{
+    uint32_t all = w->exec;
+    uint32_t p = *(const uint32_t *)fgs__sim_at(w, i->guard);
+    const struct fgs__sim_insn *next;
+
+    p = (p ^ i->guard_flip) & all;
+    if (!p)
+        return i + 1;
+    if (p == all)
+        return i->inner(w, i);
+    w->exec = p;
+    next = i->inner(w, i);
+    w->exec = all;
+    return next;
+}
+
+/* An instruction that may block stops whole splits: the lanes that the guard
+ * leaves out go on without the others. */
+static const struct fgs__sim_insn *
+run_guarded_block(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    uint32_t p = *(const uint32_t *)fgs__sim_at(w, i->guard);
+    uint32_t rest;
+
+    p = (p ^ i->guard_flip) & w->exec;
+    rest = w->exec & ~p;
+    if (!p)
+        return i + 1;
+    if (rest)
+        fgs__sim_warp_split(w, rest, i + 1);
+    return i->inner(w, i);
+}
+
+/* The end of the code ends the threads (ISA: as ret in an entry). */
+static const struct fgs__sim_insn *run_end(struct fgs__sim_warp *w,
+                                           const struct fgs__sim_insn *i)
+{
+    return fgs__sim_warp_exit(w, i);
+}
+
+static bool decode_guard(struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_insn *src,
+                         struct fgs__sim_insn *out)
+{
+    struct fgs__ptx_operand o = { .kind = FGS__O_REG, .pos = src->pos };
+
+    out->guard = FGS__SIM_NOREF;
+    if (!src->guard)
+        return true;
+    o.sym = src->guard;
+    out->guard = fgs__sim_ref_of(d, &o, FGS__T_PRED);
+    out->guard_flip = src->guard_neg ? UINT32_MAX : 0;
+    return out->guard != FGS__SIM_NOREF;
+}
+
+static void decode_one(struct fgs__sim_decoder *d)
+{
+    const struct fgs__ptx_insn *src = &d->func->insn[d->at];
+    struct fgs__sim_insn *out = &d->insn[d->at];
+    int k;
+
+    out->src = src;
+    out->cost_ps = ALU_PS;
+    for (k = 0; k < FGS__SIM_OPS; k++)
+        out->op[k] = FGS__SIM_NOREF;
+    if (!decode_guard(d, src, out))
+        return;
+    if (!selector[src->op]) {
+        fgs__sim_decode_error(d, src, "not executed by the software device");
+        return;
+    }
+    if (!selector[src->op](d, src, out)) {
+        if (!d->failed && !d->nomem)
+            fgs__sim_decode_error(d, src, "this form is not executed yet");
+        return;
+    }
+    out->inner = out->run;
+    if (out->guard != FGS__SIM_NOREF && !out->own_guard)
+        out->run = out->blocks ? run_guarded_block : run_guarded;
+}
+
+/* ------------------------------------------------------------------ image */
+
+static void broadcast(unsigned char *at, const struct fgs__sim_const *c)
+{
+    size_t size = c->bits / 8;
+    uint32_t mask = c->value ? UINT32_MAX : 0;
+    int lane;
+
+    if (c->bits == 1) {
+        memcpy(at, &mask, sizeof mask);
+        return;
+    }
+    /* The host is little-endian, as the device. */
+    for (lane = 0; lane < 32; lane++)
+        memcpy(at + lane * size, &c->value, size);
+}
+
+static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
+{
+    size_t i;
+
+    c->bank_bytes = d->bank_bytes;
+    c->image = fgs__zalloc(d->alloc, d->bank_bytes);
+    if (!c->image)
+        return false;
+    for (i = 0; i < d->konst_count; i++)
+        broadcast(c->image + d->konst[i].ref, &d->konst[i]);
+    c->sregs = d->sreg;
+    c->sreg_count = (uint32_t)d->sreg_count;
+    d->sreg = NULL;
+    return true;
+}
+
+/* 32-bit registers a thread: the most that are between their first and last
+ * mention at one place.  An assembler needs about that many, a few for
+ * itself, and hands them out by eights. */
+static bool count_regs(const struct fgs__sim_decoder *d,
+                       struct fgs__sim_code *c)
+{
+    uint32_t n = d->func->insn_count, i, most = 0;
+    int32_t live = 0;
+    int32_t *change = fgs__zalloc(d->alloc, (n + 1u) * sizeof *change);
+
+    if (!change)
+        return false;
+    for (i = 0; i < d->func->reg_count; i++) {
+        const struct fgs__ptx_sym *s = d->func->regs[i];
+        int32_t words = (fgs__ptx_types[s->type].bits + 31) / 32;
+
+        if (d->reg[i].ref == FGS__SIM_NOREF || s->type == FGS__T_PRED)
+            continue;
+        words *= s->vec ? s->vec : 1;
+        change[d->reg[i].first] += words;
+        change[d->reg[i].last + 1] -= words;
+    }
+    for (i = 0; i <= n; i++) {
+        live += change[i];
+        if (live > (int32_t)most)
+            most = (uint32_t)live;
+    }
+    fgs__free(d->alloc, change);
+    c->regs = (most + 4 + 7) & ~7u;
+    if (c->regs < 16)
+        c->regs = 16;
+    if (c->regs > 255)
+        c->regs = 255;
+    if (d->func->maxnreg && c->regs > d->func->maxnreg)
+        c->regs = d->func->maxnreg;
+    return true;
+}
+
+/* ----------------------------------------------------------------- shared */
+
+static void see_shared(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_operand *o, uint32_t *align)
+{
+    const struct fgs__ptx_sym *s = o->sym;
+    uint32_t k;
+
+    for (k = 0; k < o->children; k++)
+        see_shared(d, &o->child[k], align);
+    if (!s || s->kind != FGS__SYM_VAR || s->space != FGS__M_SHARED)
+        return;
+    if (!s->bytes && s->align > *align)
+        *align = s->align;
+    if (s->bytes && s->offset + s->bytes > d->shared_bytes)
+        d->shared_bytes = s->offset + s->bytes;
+}
+
+/* Static shared memory: the function's own and the module's variables that it
+ * names; it ends where an extern array without a size may begin. */
+static void measure_shared(struct fgs__sim_decoder *d)
+{
+    const struct fgs__ptx_insn *i = d->func->insn;
+    uint32_t n, k, align = 1;
+
+    d->shared_bytes = d->func->shared_bytes;
+    for (n = 0; n < d->func->insn_count; n++, i++)
+        for (k = 0; k < i->operands; k++)
+            see_shared(d, &i->operand[k], &align);
+    d->shared_bytes = (d->shared_bytes + align - 1) / align * align;
+}
+
+/* ------------------------------------------------------------------- code */
+
+static bool start(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
+{
+    const struct fgs__ptx_func *f = d->func;
+    uint32_t i;
+
+    c->insn_count = f->insn_count;
+    c->insn = fgs__alloc_array(d->alloc, (size_t)f->insn_count + 1,
+                               sizeof *c->insn);
+    d->reg = fgs__alloc_array(d->alloc, (size_t)f->reg_count + 1,
+                              sizeof *d->reg);
+    if (!c->insn || !d->reg)
+        return false;
+    memset(c->insn, 0, ((size_t)f->insn_count + 1) * sizeof *c->insn);
+    for (i = 0; i < f->reg_count; i++)
+        d->reg[i].ref = FGS__SIM_NOREF;
+    d->insn = c->insn;
+    d->sink = FGS__SIM_NOREF;
+    /* Nothing lies at place 0, so a bank is never empty. */
+    d->bank_bytes = 64;
+    return true;
+}
+
+static void describe(struct fgs__sim_code *c, const struct fgs__ptx_func *f,
+                     const fgs_allocator *a)
+{
+    c->func = f;
+    c->alloc = a;
+    c->local_bytes = (uint32_t)f->local_bytes;
+    c->param_bytes = (uint32_t)f->param_bytes;
+    c->waits = fgs__ptx_has_op(f, FGS__OP_GRID_WAIT);
+    c->triggers = fgs__ptx_has_op(f, FGS__OP_GRID_LAUNCH);
+}
+
+fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
+                              const struct fgs__ptx_func *func,
+                              const fgs_allocator *a,
+                              struct fgs__ptx_diags *diags)
+{
+    struct fgs__sim_decoder d = { .func = func, .alloc = a, .diags = diags };
+    struct fgs__sim_code *c = fgs__zalloc(a, sizeof *c);
+    struct fgs__sim_insn *end;
+    fgs_result r = FGS_E_NOMEM;
+
+    *out = NULL;
+    if (!c)
+        return FGS_E_NOMEM;
+    describe(c, func, a);
+    measure_shared(&d);
+    c->shared_bytes = (uint32_t)d.shared_bytes;
+    if (!start(&d, c))
+        goto done;
+    for (d.at = 0; d.at < func->insn_count && !d.nomem; d.at++)
+        decode_one(&d);
+    end = &c->insn[func->insn_count];
+    end->run = end->inner = run_end;
+    end->cost_ps = ALU_PS;
+    end->guard = FGS__SIM_NOREF;
+    if (d.nomem || !count_regs(&d, c))
+        goto done;
+    r = FGS_E_PTX;
+    if (d.failed)
+        goto done;
+    r = make_image(&d, c) ? FGS_OK : FGS_E_NOMEM;
+done:
+    fgs__free(a, d.reg);
+    fgs__free(a, d.konst);
+    fgs__free(a, d.sreg);
+    if (r == FGS_OK)
+        *out = c;
+    else
+        fgs__sim_code_free(c);
+    return r;
+}
+
+void fgs__sim_code_free(struct fgs__sim_code *code)
+{
+    if (!code)
+        return;
+    fgs__free(code->alloc, code->insn);
+    fgs__free(code->alloc, code->image);
+    fgs__free(code->alloc, code->sregs);
+    fgs__free(code->alloc, code);
+}

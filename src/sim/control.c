@@ -1,0 +1,68 @@
+/* control.c -- bra, ret, exit, trap */
+#include "sim/exec.h"
+
+static const struct fgs__sim_insn *run_bra(struct fgs__sim_warp *w,
+                                           const struct fgs__sim_insn *i)
+{
+    (void)w;
+    return i->target;
+}
+
+static const struct fgs__sim_insn *run_bra_if(struct fgs__sim_warp *w,
+                                              const struct fgs__sim_insn *i)
+{
+    uint32_t p = *(const uint32_t *)fgs__sim_at(w, i->guard);
+
+    p = (p ^ i->guard_flip) & w->exec;
+    if (p == w->exec)
+        return i->target;
+    if (!p || i->target == i + 1)
+        return i + 1;
+    fgs__sim_warp_split(w, p, i->target);
+    return i + 1;
+}
+
+static const struct fgs__sim_insn *run_trap(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    return fgs__sim_warp_fault(w, i, CUDA_ERROR_LAUNCH_FAILED,
+                               __builtin_ctz(w->exec), "trap");
+}
+
+static bool sel_bra(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
+                    struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_sym *to;
+
+    if (src->operands != 1 || src->operand[0].kind != FGS__O_LABEL) {
+        fgs__sim_decode_error(d, src, "a label is needed");
+        return false;
+    }
+    to = src->operand[0].sym;
+    /* Instructions and their decoded form have the same index. */
+    out->target = out + ((int64_t)to->target -
+                         (src - fgs__sim_decode_func(d)->insn));
+    out->own_guard = true;
+    out->run = out->guard == FGS__SIM_NOREF ? run_bra : run_bra_if;
+    return true;
+}
+
+bool fgs__sim_sel_control(struct fgs__sim_decoder *d,
+                          const struct fgs__ptx_insn *src,
+                          struct fgs__sim_insn *out)
+{
+    switch (src->op) {
+    case FGS__OP_BRA:
+        return sel_bra(d, src, out);
+    case FGS__OP_RET: /* an entry has no caller */
+    case FGS__OP_EXIT:
+        out->run = fgs__sim_warp_exit;
+        return true;
+    case FGS__OP_TRAP:
+        out->run = run_trap;
+        return true;
+    default:
+        fgs__sim_decode_error(d, src, "not executed yet");
+        return false;
+    }
+}

@@ -1,0 +1,49 @@
+/* decode.h -- the decoder's state, for code.c and decode.c */
+#ifndef FGS_SIM_DECODE_H
+#define FGS_SIM_DECODE_H
+
+#include "sim/exec.h"
+
+struct fgs__sim_const {
+    uint64_t value;
+    unsigned bits;
+    fgs__sim_ref ref;
+};
+
+/* A register that the code mentions: its place in the bank, and the first and
+ * last instruction that mention it. */
+struct fgs__sim_reg {
+    fgs__sim_ref ref; /* NOREF = not mentioned yet */
+    uint32_t first, last;
+};
+
+struct fgs__sim_decoder {
+    const struct fgs__ptx_func *func;
+    const fgs_allocator *alloc;
+    struct fgs__ptx_diags *diags;
+    struct fgs__sim_insn *insn; /* the array that is filled */
+    uint32_t at;                /* the instruction that is decoded */
+    bool failed, nomem;
+    size_t bank_bytes;
+    uint64_t shared_bytes; /* static; an extern array begins there */
+    fgs__sim_ref sink; /* where `_` is written to; NOREF = none yet */
+    struct fgs__sim_reg *reg; /* by index */
+    struct fgs__sim_const *konst;
+    size_t konst_count, konst_cap;
+    struct fgs__sim_sreg_slot *sreg;
+    size_t sreg_count, sreg_cap;
+};
+
+/* A special register as it stands in each warp's bank. */
+struct fgs__sim_sreg_slot {
+    uint16_t sreg;
+    uint8_t comp;
+    uint8_t bits;
+    fgs__sim_ref ref;
+};
+
+/* Write a slot of a new warp; sreg.c. */
+void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
+                        const struct fgs__sim_sreg_slot *s);
+
+#endif

@@ -1,0 +1,120 @@
+/* sreg.c -- values of the special registers */
+#include "sim/decode.h"
+
+bool fgs__sim_sreg_moves(enum fgs__ptx_sreg s)
+{
+    switch (s) {
+    case FGS__SR_CLOCK:
+    case FGS__SR_CLOCK_HI:
+    case FGS__SR_CLOCK64:
+    case FGS__SR_GLOBALTIMER:
+    case FGS__SR_GLOBALTIMER_LO:
+    case FGS__SR_GLOBALTIMER_HI:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A timer that reads 0 looks like one that does not run. */
+#define TIMER_BASE_NS 1000000000ull
+
+uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
+                            enum fgs__ptx_sreg s)
+{
+    /* 1.75 GHz: 7 cycles are 4000 ps. */
+    uint64_t clock = w->now_ps / 4000 * 7 + w->now_ps % 4000 * 7 / 4000;
+    uint64_t timer = TIMER_BASE_NS + w->now_ps / FGS__SIM_PS_PER_NS;
+
+    switch (s) {
+    case FGS__SR_CLOCK:
+        return (uint32_t)clock;
+    case FGS__SR_CLOCK_HI:
+        return clock >> 32;
+    case FGS__SR_CLOCK64:
+        return clock;
+    case FGS__SR_GLOBALTIMER_LO:
+        return (uint32_t)timer;
+    case FGS__SR_GLOBALTIMER_HI:
+        return timer >> 32;
+    default:
+        return timer;
+    }
+}
+
+static uint64_t tid_of(const struct fgs__sim_grid *g, uint32_t thread,
+                       unsigned comp)
+{
+    if (comp == 0)
+        return thread % g->block[0];
+    if (comp == 1)
+        return thread / g->block[0] % g->block[1];
+    return thread / g->block[0] / g->block[1];
+}
+
+static uint64_t lanemask(enum fgs__ptx_sreg s, unsigned lane)
+{
+    uint32_t eq = 1u << lane;
+
+    switch (s) {
+    case FGS__SR_LANEMASK_EQ:
+        return eq;
+    case FGS__SR_LANEMASK_LT:
+        return eq - 1;
+    case FGS__SR_LANEMASK_LE:
+        return (eq - 1) | eq;
+    case FGS__SR_LANEMASK_GT:
+        return (uint32_t)~((eq - 1) | eq);
+    default:
+        return (uint32_t)~(eq - 1);
+    }
+}
+
+static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
+                         unsigned comp, unsigned lane)
+{
+    const struct fgs__sim_block *b = w->block;
+    const struct fgs__sim_grid *g = b->grid;
+
+    switch (s) {
+    case FGS__SR_TID:
+        return tid_of(g, w->id * 32 + lane, comp);
+    case FGS__SR_NTID:
+        return g->block[comp];
+    case FGS__SR_CTAID:
+        return b->ctaid[comp];
+    case FGS__SR_NCTAID:
+        return g->grid[comp];
+    case FGS__SR_LANEID:
+        return lane;
+    case FGS__SR_WARPID:
+        return w->id;
+    case FGS__SR_NWARPID:
+        return w->sm->cfg->sm_threads / 32;
+    case FGS__SR_SMID:
+        return w->sm->id;
+    case FGS__SR_NSMID:
+        return w->sm->cfg->sms;
+    case FGS__SR_GRIDID:
+        return g->id;
+    case FGS__SR_DYNAMIC_SMEM_SIZE:
+        return g->dynamic_bytes;
+    case FGS__SR_TOTAL_SMEM_SIZE:
+        return g->shared_bytes;
+    default:
+        return lanemask(s, lane);
+    }
+}
+
+void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
+                        const struct fgs__sim_sreg_slot *s)
+{
+    unsigned char *at = fgs__sim_at(w, s->ref);
+    unsigned lane;
+    uint64_t v;
+
+    for (lane = 0; lane < 32; lane++) {
+        v = value_of(w, (enum fgs__ptx_sreg)s->sreg, s->comp, lane);
+        memcpy(at + lane * (s->bits / 8u), &v, s->bits / 8u);
+    }
+}

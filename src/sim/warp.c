@@ -1,0 +1,358 @@
+/* warp.c -- run a warp: splits, divergence, reconvergence, blocking, exit
+ *
+ * Lanes that stand at the same instruction form a split.  Of several splits
+ * the one with the lowest place in the code runs: the others stand at a later
+ * join, and it merges with them when it gets there.  Every FAIR_PS the split
+ * that has not run for longest gets a quantum, so a lane that spins on what
+ * another lane of its warp will write does not wait for ever.
+ */
+#include "sim/warp.h"
+#include <stdarg.h>
+
+enum {
+    QUANTUM_PS = 150 * 1000,
+    FAIR_PS = 2000 * 1000
+};
+
+void fgs__sim_warp_start(struct fgs__sim_warp *w, uint32_t live)
+{
+    w->live = live;
+    w->exec = live;
+    w->cur = 0;
+    w->splits = 1;
+    memset(&w->split[0], 0, sizeof w->split[0]);
+    w->split[0].pc = w->block->grid->code->insn;
+    w->split[0].mask = live;
+    w->fair_ps = w->now_ps + FAIR_PS;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t ready_at(const struct fgs__sim_warp *w,
+                         const struct fgs__sim_split *s)
+{
+    const struct fgs__sim_block *b = w->block;
+
+    switch (s->wait) {
+    case FGS__SIM_READY:
+        return w->now_ps;
+    case FGS__SIM_WAIT_EVENT:
+        if (s->seen != b->events)
+            return later(w->now_ps, b->event_ps);
+        break;
+    case FGS__SIM_WAIT_DEPS:
+        if (atomic_load_explicit(&b->grid->deps_done, memory_order_acquire))
+            return later(w->now_ps, b->now_ps);
+        break;
+    default:
+        break;
+    }
+    return later(w->now_ps, s->wake_ps);
+}
+
+uint64_t fgs__sim_warp_ready(const struct fgs__sim_warp *w)
+{
+    uint64_t best = FGS__SIM_NEVER, t;
+    uint32_t k;
+
+    for (k = 0; k < w->splits; k++) {
+        t = ready_at(w, &w->split[k]);
+        if (t < best)
+            best = t;
+    }
+    return best;
+}
+
+/* --------------------------------------------------------------- splits -- */
+
+void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
+                         const struct fgs__sim_insn *pc)
+{
+    struct fgs__sim_split *s = &w->split[w->splits++];
+
+    memset(s, 0, sizeof *s);
+    s->pc = pc;
+    s->mask = lanes;
+    s->turn = w->turn;
+    fgs__sim_cur(w)->mask &= ~lanes;
+    w->exec &= ~lanes;
+    /* The run loop looks at the splits again after this instruction. */
+    w->stop_ps = 0;
+}
+
+static void remove_split(struct fgs__sim_warp *w, uint32_t k)
+{
+    w->split[k] = w->split[--w->splits];
+}
+
+/* The running split has come to `pc`: join one that stands there.  The joined
+ * split executes its instruction (again) with all lanes. */
+static bool join(struct fgs__sim_warp *w, const struct fgs__sim_insn *pc)
+{
+    struct fgs__sim_split *s;
+    uint32_t k;
+
+    for (k = 0; k < w->splits; k++) {
+        s = &w->split[k];
+        if (k == w->cur || s->pc != pc || s->phase)
+            continue;
+        s->mask |= fgs__sim_cur(w)->mask;
+        s->wait = FGS__SIM_READY;
+        s->token = 0;
+        remove_split(w, w->cur);
+        return true;
+    }
+    return false;
+}
+
+/* The split to run next, among those that can before `stop`; -1 = none. */
+static int pick(struct fgs__sim_warp *w, uint64_t stop)
+{
+    const struct fgs__sim_split *s, *best = NULL;
+    bool fair = w->now_ps >= w->fair_ps;
+    uint64_t t, best_t = stop;
+    uint32_t k;
+
+    for (k = 0; k < w->splits; k++) {
+        s = &w->split[k];
+        t = ready_at(w, s);
+        if (t >= stop || t > best_t)
+            continue;
+        if (best && t == best_t &&
+            (fair ? (int32_t)(s->turn - best->turn) >= 0 : s->pc >= best->pc))
+            continue;
+        best = s;
+        best_t = t;
+    }
+    if (!best)
+        return -1;
+    if (fair)
+        w->fair_ps = w->now_ps + FAIR_PS;
+    return (int)(best - w->split);
+}
+
+/* ------------------------------------------------------------- run loop -- */
+
+static const struct fgs__sim_insn *run_alone(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    uint32_t n = 0;
+
+    do {
+        w->now_ps += i->cost_ps;
+        i = i->run(w, i);
+        n++;
+    } while (i && w->now_ps < w->stop_ps);
+    w->issued += n;
+    return i;
+}
+
+/* As above, and stop where another split stands. */
+static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    uint32_t k, n = w->splits;
+
+    do {
+        w->now_ps += i->cost_ps;
+        i = i->run(w, i);
+        w->issued++;
+        for (k = 0; k < n && i; k++)
+            if (w->split[k].pc == i && k != w->cur)
+                return i;
+    } while (i && w->now_ps < w->stop_ps);
+    return i;
+}
+
+/* An instruction that has been woken: its notes die with it. */
+static const struct fgs__sim_insn *run_woken(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    struct fgs__sim_split *s = fgs__sim_cur(w);
+
+    w->now_ps += i->cost_ps;
+    w->issued++;
+    i = i->run(w, i);
+    if (i) {
+        s->phase = 0;
+        s->token = 0;
+    }
+    return i;
+}
+
+void fgs__sim_warp_run(struct fgs__sim_warp *w, uint64_t stop_ps)
+{
+    const struct fgs__sim_insn *i;
+    struct fgs__sim_split *s;
+    int k;
+
+    while (!w->block->faulted && (k = pick(w, stop_ps)) >= 0) {
+        s = &w->split[k];
+        w->now_ps = ready_at(w, s);
+        s->wait = FGS__SIM_READY;
+        s->turn = ++w->turn;
+        w->cur = (uint32_t)k;
+        w->exec = s->mask;
+        w->stop_ps = stop_ps;
+        /* The place moves while it runs: nobody joins the old one. */
+        i = s->pc;
+        if (s->phase || s->token) {
+            i = run_woken(w, i);
+        } else if (w->splits == 1) {
+            i = run_alone(w, i);
+        } else {
+            if (stop_ps > w->now_ps + QUANTUM_PS)
+                w->stop_ps = w->now_ps + QUANTUM_PS;
+            i = run_among(w, i);
+        }
+        if (!i)
+            continue;
+        s->pc = i;
+        if (w->splits > 1)
+            join(w, i);
+    }
+}
+
+/* -------------------------------------------------------- for handlers -- */
+
+const struct fgs__sim_insn *fgs__sim_warp_fault(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i,
+                                                CUresult cu, int lane,
+                                                const char *fmt, ...)
+{
+    struct fgs__sim_block *b = w->block;
+    int64_t thread = lane < 0 ? -1 : (int64_t)w->id * 32 + lane;
+    char text[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fgs__sim_fault(b->grid, cu, i->src, b->linear, thread, "%s", text);
+    b->faulted = true;
+    return NULL;
+}
+
+const struct fgs__sim_insn *fgs__sim_warp_block(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i,
+                                                enum fgs__sim_wait why,
+                                                uint64_t wake_ps)
+{
+    struct fgs__sim_split *s = fgs__sim_cur(w);
+
+    s->pc = i;
+    s->wait = why;
+    s->seen = w->block->events;
+    s->wake_ps = wake_ps;
+    return NULL;
+}
+
+const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
+                                               const struct fgs__sim_insn *i)
+{
+    struct fgs__sim_block *b = w->block;
+    struct fgs__sim_split *s = fgs__sim_cur(w);
+    uint32_t k;
+
+    s->mask &= ~w->exec;
+    w->live &= ~w->exec;
+    s->pc = i + 1;
+    if (!s->mask)
+        remove_split(w, w->cur);
+    /* Lanes that are gone are waited for no longer. */
+    for (k = 0; k < w->splits; k++)
+        if (w->split[k].wait == FGS__SIM_WAIT_WARP)
+            w->split[k].wait = FGS__SIM_READY;
+    if (!w->live) {
+        b->running--;
+        b->end_ps = later(b->end_ps, w->now_ps);
+    }
+    fgs__sim_block_event(b, w->now_ps);
+    return NULL;
+}
+
+/* ------------------------------------------------------- lanes that meet */
+
+static const struct fgs__sim_insn *
+not_member(struct fgs__sim_warp *w, const struct fgs__sim_insn *i, int lane)
+{
+    return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                               "the lane is not in its own member mask");
+}
+
+/* No lane of the running split has all its partners here; with one member
+ * mask, they may stand at the same instruction elsewhere in the code. */
+static const struct fgs__sim_insn *
+meet_elsewhere(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+               uint32_t member, fgs__sim_meet meet)
+{
+    const struct fgs__sim_insn *at[32] = { NULL };
+    struct fgs__sim_split *s;
+    uint32_t all = w->exec, k, lane, others = 0;
+
+    for (k = 0; k < w->splits; k++) {
+        s = &w->split[k];
+        if (k != w->cur && s->wait == FGS__SIM_WAIT_WARP &&
+            s->token == member && s->pc->src->op == i->src->op) {
+            others |= 1u << k;
+            all |= s->mask;
+        }
+    }
+    if (member & w->live & ~all) {
+        fgs__sim_cur(w)->token = member;
+        return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_WARP, FGS__SIM_NEVER);
+    }
+    others |= 1u << w->cur;
+    fgs__sim_cur(w)->pc = i;
+    for (k = 0; k < w->splits; k++)
+        for (lane = 0; lane < 32 && (others >> k & 1); lane++)
+            if (w->split[k].mask >> lane & 1)
+                at[lane] = w->split[k].pc;
+    meet(w, at, all);
+    for (k = 0; k < w->splits; k++) {
+        s = &w->split[k];
+        if (k == w->cur || !(others >> k & 1))
+            continue;
+        s->pc++;
+        s->wait = FGS__SIM_READY;
+        s->token = 0;
+    }
+    w->stop_ps = 0;
+    return i + 1;
+}
+
+const struct fgs__sim_insn *fgs__sim_warp_meet(struct fgs__sim_warp *w,
+                                               const struct fgs__sim_insn *i,
+                                               fgs__sim_ref mask,
+                                               fgs__sim_meet meet)
+{
+    const uint32_t *member = fgs__sim_at(w, mask);
+    const struct fgs__sim_insn *at[32];
+    uint32_t ok = 0, same = 0, m, first = (uint32_t)__builtin_ctz(w->exec);
+    int lane;
+
+    for (lane = 0; lane < 32; lane++) {
+        at[lane] = i;
+        if (!(w->exec >> lane & 1))
+            continue;
+        m = member[lane];
+        if (!(m >> lane & 1))
+            return not_member(w, i, lane);
+        if (!(m & w->live & ~w->exec))
+            ok |= 1u << lane;
+        if (m == member[first])
+            same |= 1u << lane;
+    }
+    if (!ok) {
+        if (same != w->exec)
+            fgs__sim_warp_split(w, w->exec & ~same, i);
+        return meet_elsewhere(w, i, member[first], meet);
+    }
+    if (ok != w->exec)
+        fgs__sim_warp_split(w, w->exec & ~ok, i);
+    meet(w, at, ok);
+    return i + 1;
+}
