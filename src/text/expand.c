@@ -82,7 +82,7 @@ static fgs_result walk(const struct job *j, char *out, size_t *out_len,
                 return fail_at(err, j->file, src, i, "unterminated token",
                                src + i + 1, end - i - 1);
             put = find(j->var, j->vars, src + i + 1, end - i - 1);
-            end++;
+            end++; /* the message has the token's second @ too */
             if (!put)
                 return fail_at(err, j->file, src, i, "unknown token",
                                src + i + 1, end - i - 1);
