@@ -66,35 +66,48 @@ int text_get(const char *verb, const char *stem, int32_t cc, char **text)
     return failure(verb, "%s", err.text);
 }
 
+/* One row; a text that a device cannot have says so in its purpose. */
+static int list_one(const char *stem, int32_t cc, struct json *j)
+{
+    char version[16] = "", target[16] = "", what[128], *text;
+    size_t size = 0;
+    fgs_result r = fgs_ptx_text(stem, cc, NULL, &size, NULL);
+
+    if (r == FGS_E_UNSUPPORTED) {
+        snprintf(what, sizeof what, "not for compute %d.%d", (int)cc / 10,
+                 (int)cc % 10);
+    } else {
+        if (text_get("ptx", stem, cc, &text))
+            return EXIT_BAD;
+        text_word(text, ".version", version, sizeof version);
+        text_word(text, ".target", target, sizeof target);
+        purpose(text, what, sizeof what);
+        free(text);
+    }
+    if (!j) {
+        printf("%-24s %-4s %-8s %s\n", stem, version, target, what);
+        return EXIT_GOOD;
+    }
+    json_open(j, NULL, '{');
+    json_text(j, "name", stem);
+    json_text(j, "ptx_version", *version ? version : NULL);
+    json_text(j, "ptx_target", *target ? target : NULL);
+    json_text(j, "purpose", what);
+    json_close(j, '}');
+    return EXIT_GOOD;
+}
+
 static int list(int32_t cc, struct json *j)
 {
-    char version[16], target[16], what[128], *text;
     const char *stem;
     uint32_t i;
     int code = EXIT_GOOD;
 
     if (j)
         json_open(j, NULL, '[');
-    for (i = 0; (stem = fgs_ptx_stem(i)); i++) {
-        if (text_get("ptx", stem, cc, &text)) {
+    for (i = 0; (stem = fgs_ptx_stem(i)); i++)
+        if (list_one(stem, cc, j))
             code = EXIT_BAD;
-            continue;
-        }
-        text_word(text, ".version", version, sizeof version);
-        text_word(text, ".target", target, sizeof target);
-        purpose(text, what, sizeof what);
-        free(text);
-        if (!j) {
-            printf("%-24s PTX %-4s %-9s %s\n", stem, version, target, what);
-            continue;
-        }
-        json_open(j, NULL, '{');
-        json_text(j, "name", stem);
-        json_text(j, "ptx_version", version);
-        json_text(j, "ptx_target", target);
-        json_text(j, "purpose", what);
-        json_close(j, '}');
-    }
     if (j)
         json_close(j, ']');
     return code;
