@@ -321,8 +321,7 @@ bool fgs__sim_access_decode(struct fgs__sim_decoder *d,
     unsigned bits, space = space_of(src, o);
 
     if (space == FGS__SIM_SPACE_MASK) {
-        fgs__sim_decode_error(d, src, "%s: this state space is not executed",
-                              fgs__ptx_op_name(src->op));
+        fgs__sim_decode_error(d, src, "this state space is not executed");
         return false;
     }
     if (!fgs__sim_ref_addr(d, src, o, &out->op[FGS__SIM_ADDR], &bits,

@@ -207,6 +207,9 @@ static bool takes_type(unsigned op, unsigned type)
     }
 }
 
+static const uint8_t groups[] = { FGS__G_SEM, FGS__G_SCOPE, FGS__G_ATOM,
+                                  FGS__G_CACHE_HINT };
+
 bool fgs__sim_sel_atom(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
                        struct fgs__sim_insn *out)
@@ -216,12 +219,13 @@ bool fgs__sim_sel_atom(struct fgs__sim_decoder *d,
     unsigned op = src->mod[FGS__G_ATOM], type = src->type[0];
     bool cas = op == FGS__M_ATOM_CAS;
 
-    if (!takes_type(op, type) || src->mod[FGS__G_VEC] ||
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
+    if (!takes_type(op, type) || src->types != 1 ||
         (red && (cas || op == FGS__M_ATOM_EXCH)) ||
-        src->operands != 2 + !red + cas) {
-        fgs__sim_decode_error(d, src, "%s of this operation, type and shape "
-                                      "is not executed",
-                              fgs__ptx_op_name(src->op));
+        src->operands - !!src->mod[FGS__G_CACHE_HINT] != 2 + !red + cas) {
+        fgs__sim_decode_error(d, src, "this operation, type and shape is not "
+                                      "executed");
         return false;
     }
     out->op[OP_DST] = red ? FGS__SIM_NOREF

@@ -1,11 +1,11 @@
-/* bar.c -- block and warp barriers, and the block that is stuck in them
+/* bar.c -- block and warp barriers
  *
  * Since sm_70 a barrier counts threads.  Without a count it waits for all
  * threads of the block; those that have exited count as arrived, as the
  * hardware has it.
  */
+#include "sim/exec.h"
 #include "sim/latency.h"
-#include "sim/sync.h"
 
 enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0 };
 
@@ -127,98 +127,48 @@ static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
     return i + 1;
 }
 
-/* token: the generation that the split arrived in. */
+/* token: the generation that the split arrived in.  A woken split looks again
+ * itself: threads that were missing may have exited. */
 static const struct fgs__sim_insn *run_sync(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
     struct fgs__sim_split *split = fgs__sim_cur(w);
+    const uint32_t *number = fgs__sim_at(w, i->op[OP_NUMBER]);
     struct fgs__sim_named_bar *bar;
+    uint32_t generation;
 
     if (split->phase == 0) {
         bar = arrive(w, i);
         if (!bar)
             return NULL;
-        split->phase = 1;
-        split->token = bar->generation;
+        generation = bar->generation;
     } else {
-        const uint32_t *number = fgs__sim_at(w, i->op[OP_NUMBER]);
-
         bar = &w->block->bar[number[__builtin_ctz(w->exec)]];
+        generation = (uint32_t)split->token;
     }
-    /* Also when woken: threads that were missing may have exited. */
-    if (bar->generation == (uint32_t)split->token && full(w->block, bar))
+    if (bar->generation == generation && full(w->block, bar))
         release(w, bar);
-    if (bar->generation == (uint32_t)split->token)
+    if (bar->generation == generation) {
+        split->phase = 1;
+        split->token = generation;
         return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT, FGS__SIM_NEVER);
+    }
     fgs__sim_warp_delay(w, FGS__SIM_BAR_PS);
     return i + 1;
 }
 
 /* -------------------------------------------------------- warp barriers -- */
 
-static const struct fgs__sim_insn *run_warp_sync(struct fgs__sim_warp *w,
-                                                 const struct fgs__sim_insn *i);
-
-static bool at_warp_sync(const struct fgs__sim_split *s)
+static void met(struct fgs__sim_warp *w,
+                const struct fgs__sim_insn *const at[32], uint32_t lanes)
 {
-    return s->pc && (s->pc->run == run_warp_sync ||
-                     s->pc->inner == run_warp_sync);
+    (void)w, (void)at, (void)lanes;
 }
 
-/* The mask that a split waits with: that of its first lane. */
-static uint32_t mask_of(const struct fgs__sim_warp *w,
-                        const struct fgs__sim_split *s)
-{
-    const uint32_t *mask = fgs__sim_at(w, s->pc->op[OP_MASK]);
-
-    return mask[__builtin_ctz(s->mask)];
-}
-
-/* Lanes that wait with this mask, in whatever split and at whatever
- * bar.warp.sync, besides those of split `cur`. */
-static uint32_t others_at(const struct fgs__sim_warp *w, uint32_t cur,
-                          uint32_t mask)
-{
-    uint32_t lanes = 0;
-
-    for (uint32_t n = 0; n < w->splits; n++) {
-        const struct fgs__sim_split *s = &w->split[n];
-
-        if (n != cur && s->wait == FGS__SIM_WAIT_WARP && at_warp_sync(s) &&
-            mask_of(w, s) == mask)
-            lanes |= s->mask;
-    }
-    return lanes;
-}
-
-/* Exited lanes count as arrived. */
 static const struct fgs__sim_insn *run_warp_sync(struct fgs__sim_warp *w,
                                                  const struct fgs__sim_insn *i)
 {
-    uint32_t mask, missing;
-
-    if (!uniform(w, i, OP_MASK, "member masks", &mask))
-        return NULL;
-    if (w->exec & ~mask)
-        return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                                   __builtin_ctz(w->exec & ~mask),
-                                   "the thread is not in the member mask 0x%x",
-                                   mask);
-    missing = mask & w->live & ~w->exec & ~others_at(w, w->cur, mask);
-    if (missing)
-        return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_WARP, FGS__SIM_NEVER);
-    for (uint32_t n = 0; n < w->splits; n++) {
-        struct fgs__sim_split *s = &w->split[n];
-
-        if (n == w->cur || s->wait != FGS__SIM_WAIT_WARP || !at_warp_sync(s) ||
-            mask_of(w, s) != mask)
-            continue;
-        s->pc++;
-        s->wait = FGS__SIM_READY;
-        s->phase = 0;
-        s->token = 0;
-    }
-    return i + 1;
+    return fgs__sim_warp_meet(w, i, i->op[OP_MASK], met);
 }
 
 /* ------------------------------------------------------------- selector -- */
@@ -233,6 +183,8 @@ static bool select_warp(struct fgs__sim_decoder *d,
     return out->op[OP_MASK] != FGS__SIM_NOREF;
 }
 
+static const uint8_t groups[] = { FGS__G_ALIGNED };
+
 bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
                       const struct fgs__ptx_insn *src,
                       struct fgs__sim_insn *out)
@@ -240,6 +192,8 @@ bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
     const struct fgs__ptx_operand *o = src->operand;
     bool arrives = src->op == FGS__OP_BAR_ARRIVE;
 
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
     if (src->op == FGS__OP_BAR_WARP_SYNC)
         return select_warp(d, src, out);
     if (o[0].kind == FGS__O_INT && o[0].imm > 15) {
@@ -253,7 +207,7 @@ bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
         return false;
     }
     if (arrives && src->operands < 2) {
-        fgs__sim_decode_error(d, src, "bar.arrive needs a thread count");
+        fgs__sim_decode_error(d, src, "a thread count is needed");
         return false;
     }
     out->run = arrives ? run_arrive : run_sync;
@@ -264,72 +218,4 @@ bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
                             : FGS__SIM_NOREF;
     return out->op[OP_NUMBER] != FGS__SIM_NOREF &&
            (src->operands < 2 || out->op[OP_COUNT] != FGS__SIM_NOREF);
-}
-
-/* ------------------------------------------------------------ deadlock -- */
-
-/* Nothing but what other threads of the block do can wake it. */
-static bool split_stuck(const struct fgs__sim_block *b,
-                        const struct fgs__sim_warp *w, uint32_t n)
-{
-    const struct fgs__sim_split *s = &w->split[n];
-    uint32_t mask;
-
-    switch (s->wait) {
-    case FGS__SIM_WAIT_EVENT:
-        return s->wake_ps == FGS__SIM_NEVER && s->seen == b->events;
-    case FGS__SIM_WAIT_WARP:
-        if (s->wake_ps != FGS__SIM_NEVER)
-            return false;
-        if (!at_warp_sync(s)) /* others meet at one instruction */
-            return true;
-        mask = mask_of(w, s);
-        return (mask & w->live & ~s->mask & ~others_at(w, n, mask)) != 0;
-    default:
-        return false;
-    }
-}
-
-bool fgs__sim_block_stuck(const struct fgs__sim_block *b)
-{
-    if (b->copies)
-        return false;
-    for (uint32_t k = 0; k < b->warps; k++) {
-        const struct fgs__sim_warp *w = &b->warp[k];
-
-        if (!w->live)
-            continue;
-        for (uint32_t n = 0; n < w->splits; n++)
-            if (w->split[n].mask && !split_stuck(b, w, n))
-                return false;
-    }
-    return live_threads(b) > 0;
-}
-
-void fgs__sim_block_stuck_fault(struct fgs__sim_block *b)
-{
-    const struct fgs__sim_split *s = NULL;
-    uint32_t waits = 0, threads = live_threads(b);
-    int64_t thread = -1;
-
-    /* The first waiting thread stands for the others of its instruction. */
-    for (uint32_t k = 0; k < b->warps; k++)
-        for (uint32_t n = 0; b->warp[k].live && n < b->warp[k].splits; n++) {
-            const struct fgs__sim_split *t = &b->warp[k].split[n];
-
-            if (!t->mask)
-                continue;
-            if (!s) {
-                s = t;
-                thread = (int64_t)k * 32 + __builtin_ctz(t->mask);
-            }
-            if (t->pc == s->pc)
-                waits += (uint32_t)__builtin_popcount(t->mask);
-        }
-    b->faulted = true;
-    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED, s ? s->pc->src : NULL,
-                   b->linear, thread,
-                   "deadlock: %u threads wait here, the block's other %u live "
-                   "threads wait elsewhere, and none can go on",
-                   waits, threads - waits);
 }

@@ -132,14 +132,20 @@ static void part_fault(struct fgs__sim_block *b, const struct fgs__sim_copy *c,
 }
 
 /* The global side may have been freed since the copy was issued. */
-static char *global_side(struct fgs__sim_block *b,
-                         const struct fgs__sim_copy *c)
+static char *global_side(struct fgs__sim_block *b, struct fgs__sim_copy *c)
 {
-    struct fgs__sim_range r;
+    struct fgs__sim_copy_req *r = &c->req;
+    uint32_t generation = fgs__sim_mem_generation(b->sm->mem);
+    struct fgs__sim_range at;
 
-    if (fgs__sim_mem_find(b->sm->mem, c->req.global, &r) &&
-        r.hi - c->req.global >= c->req.bytes)
-        return r.host + (c->req.global - r.lo);
+    if (r->generation == generation)
+        return r->host;
+    r->generation = generation;
+    if (fgs__sim_mem_find(b->sm->mem, r->global, &at) &&
+        at.hi - r->global >= r->bytes) {
+        r->host = at.host + (r->global - at.lo);
+        return r->host;
+    }
     part_fault(b, c, CUDA_ERROR_ILLEGAL_ADDRESS,
                "global memory was freed while a bulk copy used it");
     return NULL;
@@ -202,7 +208,7 @@ static void load_part(struct fgs__sim_block *b, struct fgs__sim_copy *c)
     uint32_t bytes;
     bool hit;
 
-    if (!src)
+    if (b->faulted)
         return;
     hit = move_part(b, c, (char *)b->shared + c->req.shared, src, &bytes);
     complete_bytes(b, c, bytes, hit);
@@ -221,7 +227,7 @@ static void store_part(struct fgs__sim_block *b, struct fgs__sim_copy *c)
         return;
     }
     dst = global_side(b, c);
-    if (!dst)
+    if (b->faulted)
         return;
     move_part(b, c, dst, c->data, &bytes);
     if (c->part == c->parts)

@@ -25,7 +25,7 @@ enum { AUX_SHARED_OFF = 2, AUX_BAR_OFF = 3 };
 /* Global side: 16-byte aligned and inside one allocation. */
 static bool check_global(struct fgs__sim_warp *w,
                          const struct fgs__sim_insn *i, int lane,
-                         const struct fgs__sim_copy_req *r)
+                         struct fgs__sim_copy_req *r)
 {
     const char *what = r->store ? "destination" : "source";
 
@@ -36,7 +36,9 @@ static bool check_global(struct fgs__sim_warp *w,
                             what, (unsigned long long)r->global);
         return false;
     }
-    if (r->bytes && !fgs__sim_global(w, r->global, r->bytes)) {
+    r->generation = fgs__sim_mem_generation(w->sm->mem);
+    r->host = fgs__sim_global(w, r->global, r->bytes);
+    if (!r->host && r->bytes) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
                             "the %s of a bulk copy, %u bytes at global "
                             "address 0x%llx, is not inside any allocation",
@@ -191,8 +193,8 @@ static bool take_direction(struct fgs__sim_decoder *d,
         *store = true;
         return true;
     }
-    fgs__sim_decode_error(d, src, "cp.async.bulk: this form (spaces, masks, "
-                                  "multicast, ignore_oob) is not executed");
+    fgs__sim_decode_error(d, src, "this form (spaces, masks, multicast, "
+                                  "ignore_oob) is not executed");
     return false;
 }
 

@@ -53,8 +53,7 @@ bool fgs__sim_sel_cvta(struct fgs__sim_decoder *d,
 
     if (fgs__ptx_types[src->type[0]].bits != 64 ||
         !window_of(src->space[0], &window)) {
-        fgs__sim_decode_error(d, src, "cvta: this space or size is not "
-                                      "executed");
+        fgs__sim_decode_error(d, src, "this space or size is not executed");
         return false;
     }
     out->op[OP_DST] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_U64);

@@ -35,9 +35,12 @@ bool fgs__sim_sel_fence(struct fgs__sim_decoder *d,
                         const struct fgs__ptx_insn *src,
                         struct fgs__sim_insn *out)
 {
+    static const uint8_t groups[] = { FGS__G_SEM, FGS__G_SCOPE, FGS__G_LEVEL,
+                                      FGS__G_PROXY, FGS__G_RESTRICT };
     unsigned scope = src->mod[FGS__G_SCOPE], level = src->mod[FGS__G_LEVEL];
 
-    (void)d;
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
     if (src->op == FGS__OP_FENCE_PROXY ||
         src->op == FGS__OP_FENCE_MBARRIER_INIT) {
         out->run = run_proxy;
@@ -68,19 +71,19 @@ static const struct fgs__sim_insn *run_sleep(struct fgs__sim_warp *w,
     const uint32_t *ns = fgs__sim_at(w, i->op[OP_NS]);
     uint64_t most = SLEEP_MAX_NS;
 
-    if (split->phase == 0) {
-        for (uint32_t m = w->exec; m; m &= m - 1) {
-            uint64_t twice = 2 * (uint64_t)ns[__builtin_ctz(m)];
+    if (split->phase) /* woken */
+        return i + 1;
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        uint64_t twice = 2 * (uint64_t)ns[__builtin_ctz(m)];
 
-            most = twice < most ? twice : most;
-        }
-        most *= FGS__SIM_PS_PER_NS;
-        split->phase = 1;
-        split->token = w->now_ps + fgs__sim_random(&w->block->rng) % (most + 1);
+        most = twice < most ? twice : most;
     }
-    if (w->now_ps < split->token)
-        return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_TIME, split->token);
-    return i + 1;
+    most *= FGS__SIM_PS_PER_NS;
+    split->phase = 1;
+    return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_TIME,
+                               w->now_ps +
+                                   fgs__sim_random(&w->block->rng) %
+                                       (most + 1));
 }
 
 bool fgs__sim_sel_sleep(struct fgs__sim_decoder *d,

@@ -233,6 +233,13 @@ static bool decode_dst(struct fgs__sim_decoder *d,
     return true;
 }
 
+/* Those of caches and evictions have no effect on what is loaded. */
+static const uint8_t groups[] = {
+    FGS__G_SEM,    FGS__G_SCOPE,  FGS__G_VEC,      FGS__G_CACHE,
+    FGS__G_EVICT1, FGS__G_EVICT2, FGS__G_CACHE_HINT, FGS__G_MMIO,
+    FGS__G_NC,     FGS__G_PREFETCH
+};
+
 bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src,
                      struct fgs__sim_insn *out)
@@ -243,8 +250,10 @@ bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
     unsigned size = log2_bytes(type->bits);
     uint32_t facts = count | size << SIZE_SHIFT;
 
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
     if (count > 8 || (count & (count - 1)) || type->bits < 8) {
-        fgs__sim_decode_error(d, src, "ld: no load of this shape");
+        fgs__sim_decode_error(d, src, "this shape is not executed");
         return false;
     }
     if (type->kind == FGS__K_SINT)

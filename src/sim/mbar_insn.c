@@ -314,13 +314,13 @@ static const struct fgs__sim_insn *run_wait(struct fgs__sim_warp *w,
         if (!look_lane(w, i, fgs__sim_lane(m), &f))
             return NULL;
     if (!f.done && i->aux[AUX_FACTS] & TRY) {
-        if (split->phase == 0) {
+        uint64_t until = split->phase ? split->token : deadline(w, i);
+
+        if (w->now_ps < until) {
             split->phase = 1;
-            split->token = deadline(w, i);
+            split->token = until;
+            return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT, until);
         }
-        if (w->now_ps < split->token)
-            return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT,
-                                       split->token);
     }
     put_pred(w, i->op[OP_DST], f.done);
     put_report(w, i, &f);
@@ -440,19 +440,25 @@ static bool select_pending(struct fgs__sim_decoder *d,
            out->op[OP_ARG] != FGS__SIM_NOREF;
 }
 
+static const uint8_t groups[] = { FGS__G_SEM,    FGS__G_SCOPE, FGS__G_LAYOUT,
+                                  FGS__G_PARITY, FGS__G_PHASE,
+                                  FGS__G_NOCOMPLETE };
+
 bool fgs__sim_sel_mbar(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
                        struct fgs__sim_insn *out)
 {
     unsigned before = 0;
 
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
     if (src->op == FGS__OP_MBAR_PENDING_COUNT)
         return select_pending(d, src, out);
     while (before < src->operands && src->operand[before].kind != FGS__O_ADDR)
         before++;
     if (before >= src->operands || before > 2) {
-        fgs__sim_decode_error(d, src, "%s: operands are not as expected",
-                              fgs__ptx_op_name(src->op));
+        fgs__sim_decode_error(d, src, "the operands are not executed in this "
+                                      "form");
         return false;
     }
     for (int n = OP_DST; n <= OP_HINT; n++)

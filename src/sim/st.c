@@ -192,6 +192,12 @@ static bool decode_src(struct fgs__sim_decoder *d,
     return true;
 }
 
+/* Those of caches and evictions have no effect on what is stored. */
+static const uint8_t groups[] = {
+    FGS__G_SEM,    FGS__G_SCOPE,  FGS__G_VEC,      FGS__G_CACHE,
+    FGS__G_EVICT1, FGS__G_EVICT2, FGS__G_CACHE_HINT, FGS__G_MMIO,
+};
+
 bool fgs__sim_sel_st(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src,
                      struct fgs__sim_insn *out)
@@ -202,8 +208,10 @@ bool fgs__sim_sel_st(struct fgs__sim_decoder *d,
     unsigned size = log2_bytes(type->bits);
     uint32_t facts = count | size << SIZE_SHIFT;
 
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
+        return false;
     if (count > 8 || (count & (count - 1)) || type->bits < 8) {
-        fgs__sim_decode_error(d, src, "st: no store of this shape");
+        fgs__sim_decode_error(d, src, "this shape is not executed");
         return false;
     }
     if (!decode_semantics(d, src, &facts))
@@ -221,7 +229,7 @@ bool fgs__sim_sel_st(struct fgs__sim_decoder *d,
     if ((out->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_SPACE_MASK) ==
             FGS__SIM_PARAM ||
         src->space[0] == FGS__M_CONST) {
-        fgs__sim_decode_error(d, src, "st: this state space is read-only");
+        fgs__sim_decode_error(d, src, "this state space is read-only");
         return false;
     }
     return true;

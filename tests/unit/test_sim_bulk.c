@@ -1,0 +1,618 @@
+/* test_sim_bulk.c -- bulk copies: inspection, order, times, groups, failures */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sim/bulk.h"
+#include "sim/mbar.h"
+#include "sim/move.h"
+
+/* ----------------------------------------------- a block and its memory -- */
+
+enum { BYTES = 4096, BAR = BYTES, SHARED = BYTES + 64, NS = 600 };
+
+static FGS__ALIGN(128) unsigned char global[BYTES];
+static FGS__ALIGN(128) unsigned char shared[SHARED];
+static uint8_t mbar_live[SHARED / 8];
+static bool freed;
+static CUresult fault;
+static char fault_text[200];
+static struct fgs__sim_code code;
+static struct fgs__sim_grid grid;
+static fgs_sim_config cfg;
+static struct fgs__sim_sm sm;
+static struct fgs__sim_block block;
+
+enum { GLOBAL_AT = 0x10000 };
+
+/* These three stand for the memory and the fault report of the device. */
+bool fgs__sim_mem_find(struct fgs__sim_mem *mem, uint64_t addr,
+                       struct fgs__sim_range *out)
+{
+    (void)mem;
+    if (freed || addr < GLOBAL_AT || addr >= GLOBAL_AT + BYTES)
+        return false;
+    *out = (struct fgs__sim_range){ GLOBAL_AT, GLOBAL_AT + BYTES,
+                                    (char *)global };
+    return true;
+}
+
+uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem)
+{
+    (void)mem;
+    return freed;
+}
+
+void fgs__sim_fault(struct fgs__sim_grid *g, CUresult cu,
+                    const struct fgs__ptx_insn *at, uint64_t linear,
+                    int64_t thread, const char *fmt, ...)
+{
+    va_list ap;
+
+    (void)g, (void)at, (void)linear, (void)thread;
+    fault = cu;
+    va_start(ap, fmt);
+    vsnprintf(fault_text, sizeof fault_text, fmt, ap);
+    va_end(ap);
+}
+
+/* Fails from the n-th call on (0 = never) and counts live blocks. */
+static struct {
+    unsigned at, calls;
+    int live;
+} heap;
+
+static void *heap_alloc(void *cookie, size_t size)
+{
+    (void)cookie;
+    if (heap.at && ++heap.calls >= heap.at)
+        return NULL;
+    heap.live++;
+    return malloc(size);
+}
+
+static void heap_free(void *cookie, void *p)
+{
+    (void)cookie;
+    heap.live -= p != NULL;
+    free(p);
+}
+
+static const fgs_allocator allocator = { heap_alloc, heap_free, NULL };
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&heap, 0, sizeof heap);
+    memset(mbar_live, 0, sizeof mbar_live);
+    memset(shared, 0xcc, sizeof shared);
+    for (unsigned n = 0; n < BYTES; n++)
+        global[n] = (unsigned char)(n * 7 + n / 256 + 1);
+    freed = false;
+    fault = CUDA_SUCCESS;
+    fault_text[0] = 0;
+    code = (struct fgs__sim_code){ .alloc = &allocator };
+    grid = (struct fgs__sim_grid){ .code = &code, .shared_bytes = SHARED };
+    cfg = (fgs_sim_config){ .copy_ns = NS };
+    sm = (struct fgs__sim_sm){ .cfg = &cfg };
+    block = (struct fgs__sim_block){ .grid = &grid,
+                                     .sm = &sm,
+                                     .shared = shared,
+                                     .mbar_live = mbar_live,
+                                     .rng = 1 };
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fgs__sim_copies_free(&block);
+    assert_int_equal(heap.live, 0);
+    return 0;
+}
+
+static uint64_t *bar_init(int layout)
+{
+    uint64_t *bar = (uint64_t *)(void *)(shared + BAR);
+
+    fgs__mbar_init(bar, layout, 1);
+    mbar_live[BAR / 8] = 1;
+    return bar;
+}
+
+static bool load(uint32_t bytes, fgs_mechanism mech, uint64_t now_ps)
+{
+    struct fgs__sim_copy_req r = {
+        .global = GLOBAL_AT, .host = (char *)global, .bytes = bytes,
+        .bar = BAR, .mech = mech
+    };
+
+    return fgs__sim_copy_start(&block, &r, now_ps);
+}
+
+static bool store(uint32_t at, uint32_t bytes, int64_t thread, uint64_t now_ps)
+{
+    struct fgs__sim_copy_req r = {
+        .thread = thread, .global = GLOBAL_AT + at, .shared = at,
+        .host = (char *)global + at, .bytes = bytes, .store = true
+    };
+
+    return fgs__sim_copy_start(&block, &r, now_ps);
+}
+
+/* ------------------------------------------------------------ inspection -- */
+
+static void put(unsigned char *chunk, unsigned bits, unsigned e, uint32_t v)
+{
+    for (unsigned bit = 0; bit < bits; bit++) {
+        unsigned at = e * bits + bit;
+
+        chunk[at / 8] &= (unsigned char)~(1u << at % 8);
+        chunk[at / 8] |= (unsigned char)((v >> bit & 1) << at % 8);
+    }
+}
+
+static const struct {
+    fgs_mechanism mech;
+    unsigned bits;
+    uint32_t sentinel, near; /* near: one bit away from it */
+    bool every;
+} mechs[] = {
+    { FGS_MECHANISM_W32, 32, 0x80000000u, 0x80000001u, false },
+    { FGS_MECHANISM_W16, 16, 0x8000u, 0x0000u, false },
+    { FGS_MECHANISM_W8, 8, 0x80u, 0x81u, false },
+    { FGS_MECHANISM_W4, 4, 0x8u, 0x9u, false },
+    { FGS_MECHANISM_EACH_FF, 8, 0xffu, 0xfeu, true },
+};
+
+enum { MECHS = sizeof mechs / sizeof *mechs, CHUNKS = 5 };
+
+/* Move CHUNKS chunks with one sentinel at element e of chunk k. */
+static bool inspect(unsigned m, fgs_sim_sample sample, unsigned k, unsigned e,
+                    uint32_t value, bool backward, uint64_t *rng)
+{
+    static FGS__ALIGN(16) unsigned char src[16 * CHUNKS], dst[16 * CHUNKS];
+    struct fgs__sim_check c = fgs__sim_check_make(mechs[m].mech, sample);
+    bool hit;
+
+    memset(src, 0x11, sizeof src);
+    memset(dst, 0, sizeof dst);
+    put(src + 16 * k, mechs[m].bits, e, value);
+    hit = fgs__sim_move((char *)dst, (const char *)src, CHUNKS, backward, &c,
+                        rng);
+    assert_memory_equal(src, dst, sizeof src);
+    return hit;
+}
+
+static void sentinel_is_found_where_the_policy_looks_and_nowhere_else(
+    void **state)
+{
+    uint64_t rng = 3;
+
+    (void)state;
+    for (unsigned m = 0; m < MECHS; m++)
+        for (unsigned k = 0; k < CHUNKS; k++)
+            for (unsigned e = 0; e < 128 / mechs[m].bits; e++) {
+                unsigned last = 128 / mechs[m].bits - 1;
+                bool all = mechs[m].every, back = (k + e) & 1;
+                uint32_t s = mechs[m].sentinel;
+
+                assert_int_equal(inspect(m, FGS_SIM_SAMPLE_FIRST, k, e, s,
+                                         back, &rng),
+                                 all || e == 0);
+                assert_int_equal(inspect(m, FGS_SIM_SAMPLE_LAST, k, e, s, back,
+                                         &rng),
+                                 all || e == last);
+                assert_true(
+                    inspect(m, FGS_SIM_SAMPLE_ALL, k, e, s, back, &rng));
+                assert_false(inspect(m, FGS_SIM_SAMPLE_ALL, k, e,
+                                     mechs[m].near, back, &rng));
+            }
+}
+
+static void random_sample_looks_at_every_element_in_turn(void **state)
+{
+    uint64_t rng = 9;
+
+    (void)state;
+    for (unsigned m = 0; m < MECHS; m++)
+        for (unsigned e = 0; e < 128 / mechs[m].bits; e++) {
+            unsigned hits = 0, elements = 128 / mechs[m].bits;
+
+            for (unsigned n = 0; n < 64 * elements; n++)
+                hits += inspect(m, FGS_SIM_SAMPLE_RANDOM, 2, e,
+                                mechs[m].sentinel, n & 1, &rng);
+            if (mechs[m].every)
+                assert_int_equal(hits, 64 * elements);
+            else
+                assert_in_range(hits, 30, 110);
+        }
+}
+
+static void chunk_full_of_sentinels_is_found_under_every_policy(void **state)
+{
+    static FGS__ALIGN(16) unsigned char src[16], dst[16];
+    uint64_t rng = 4;
+
+    (void)state;
+    for (unsigned m = 0; m < MECHS; m++) {
+        for (unsigned e = 0; e < 128 / mechs[m].bits; e++)
+            put(src, mechs[m].bits, e, mechs[m].sentinel);
+        for (int s = FGS_SIM_SAMPLE_RANDOM; s <= FGS_SIM_SAMPLE_ALL; s++) {
+            struct fgs__sim_check c =
+                fgs__sim_check_make(mechs[m].mech, (fgs_sim_sample)s);
+
+            assert_true(fgs__sim_move((char *)dst, (const char *)src, 1, false,
+                                      &c, &rng));
+        }
+    }
+}
+
+static void copy_without_a_mechanism_inspects_nothing(void **state)
+{
+    static FGS__ALIGN(16) unsigned char src[64], dst[64];
+    struct fgs__sim_check c =
+        fgs__sim_check_make(FGS_MECHANISM_DISABLED, FGS_SIM_SAMPLE_ALL);
+    uint64_t rng = 1;
+
+    (void)state;
+    memset(src, 0, sizeof src);
+    assert_false(fgs__sim_move((char *)dst, (const char *)src, 4, false, &c,
+                               &rng));
+    memset(src, 0xff, sizeof src);
+    assert_false(fgs__sim_move((char *)dst, (const char *)src, 4, true, &c,
+                               &rng));
+    assert_memory_equal(src, dst, sizeof src);
+}
+
+/* A 4-bit sentinel does not match across the border of two nibbles. */
+static void nibbles_are_compared_where_they_lie(void **state)
+{
+    static FGS__ALIGN(16) unsigned char src[16], dst[16];
+    struct fgs__sim_check c =
+        fgs__sim_check_make(FGS_MECHANISM_W4, FGS_SIM_SAMPLE_ALL);
+    uint64_t rng = 1;
+
+    (void)state;
+    memset(src, 0x11, sizeof src);
+    src[7] = 0x20; /* bits 5..2 read 1000 */
+    assert_false(fgs__sim_move((char *)dst, (const char *)src, 1, false, &c,
+                               &rng));
+    src[7] = 0x80;
+    assert_true(fgs__sim_move((char *)dst, (const char *)src, 1, false, &c,
+                              &rng));
+}
+
+/* ------------------------------------------------------- times and order -- */
+
+/* Run until the copy has ended; the time of its end. */
+static uint64_t run_out(uint64_t now_ps)
+{
+    uint64_t due;
+
+    while ((due = fgs__sim_copies_run(&block, now_ps)) != FGS__SIM_NEVER) {
+        assert_true(due > now_ps);
+        now_ps = due;
+    }
+    return now_ps;
+}
+
+static unsigned chunks_moved(void)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < BYTES / 16; k++)
+        n += memcmp(shared + 16 * k, global + 16 * k, 16) == 0;
+    return n;
+}
+
+static void load_ends_between_one_and_three_times_the_copy_time(void **state)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+
+    (void)state;
+    for (unsigned n = 0; n < 200; n++) {
+        uint64_t *bar = (uint64_t *)(void *)(shared + BAR), end;
+
+        bar_init(1);
+        memset(shared, 0, BYTES);
+        fgs__mbar_expect_tx(bar, BYTES);
+        fgs__mbar_arrive(bar, 1, 0);
+        assert_true(load(BYTES, FGS_MECHANISM_DISABLED, 5000));
+        assert_int_equal(fgs__sim_copies_run(&block, 5000 + NS * 1000 - 1) !=
+                             FGS__SIM_NEVER,
+                         1);
+        assert_int_equal(chunks_moved(), 0);
+        end = run_out(5000 + NS * 1000 - 1) - 5000;
+        assert_int_equal(chunks_moved(), BYTES / 16);
+        assert_true(fgs__mbar_done_primary(*bar, 0));
+        assert_true(fgs__mbar_done_conditional(*bar, 0));
+        least = end < least ? end : least;
+        most = end > most ? end : most;
+    }
+    assert_true(least >= NS * 1000);
+    assert_true(least < NS * 1300);
+    assert_true(most <= NS * 3000 + 4);
+    assert_true(most > NS * 1900);
+}
+
+/* Partial visibility: between two parts some chunks are there, not a prefix. */
+static void load_lands_part_by_part_in_an_order_of_the_seed(void **state)
+{
+    unsigned partial = 0, holes = 0;
+    unsigned char seen[20][BYTES / 16];
+
+    (void)state;
+    for (unsigned seed = 0; seed < 20; seed++) {
+        uint64_t due;
+
+        block.rng = seed;
+        bar_init(1);
+        memset(shared, 0, BYTES);
+        memset(seen[seed], 0, sizeof seen[seed]);
+        fgs__mbar_expect_tx((uint64_t *)(void *)(shared + BAR), BYTES);
+        assert_true(load(BYTES, FGS_MECHANISM_DISABLED, 0));
+        due = fgs__sim_copies_run(&block, 0);
+        due = fgs__sim_copies_run(&block, due);
+        if (due != FGS__SIM_NEVER) {
+            bool gap = false;
+
+            partial++;
+            assert_in_range(chunks_moved(), 1, BYTES / 16 - 1);
+            for (unsigned k = 0; k < BYTES / 16; k++) {
+                bool here = !memcmp(shared + 16 * k, global + 16 * k, 16);
+
+                seen[seed][k] = here;
+                holes += gap && here;
+                gap |= !here;
+            }
+        }
+        run_out(due == FGS__SIM_NEVER ? 0 : due);
+        assert_int_equal(chunks_moved(), BYTES / 16);
+    }
+    assert_true(partial > 8);
+    assert_true(holes > 100);
+    assert_true(memcmp(seen[0], seen[1], sizeof seen[0]) ||
+                memcmp(seen[1], seen[2], sizeof seen[0]));
+}
+
+/* The chunk is read when its part is due, and what was read is inspected. */
+static void load_reads_its_source_late(void **state)
+{
+    uint64_t *bar = bar_init(1), due;
+    uint8_t value;
+
+    (void)state;
+    memset(global, 0, BYTES);
+    global[3] = 0x80; /* 0x80000000 in the first word */
+    cfg.sample = FGS_SIM_SAMPLE_FIRST;
+    fgs__mbar_expect_tx(bar, 2 * BYTES);
+    fgs__mbar_arrive(bar, 1, 0);
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    global[3] = 0;
+    run_out(0);
+    global[3] = 0x80;
+    assert_false(fgs__mbar_done_primary(*bar, 0));
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    due = fgs__sim_copies_run(&block, 0);
+    assert_int_equal(shared[3], 0);
+    run_out(due);
+    assert_int_equal(shared[3], 0x80);
+    assert_true(fgs__mbar_done_primary(*bar, 0));
+    assert_true(fgs__mbar_reported(*bar, &value));
+    assert_false(fgs__mbar_done_conditional(*bar, 0));
+}
+
+/* One sentinel anywhere in the tile reaches the phase that the copy's last
+ * byte completes, whichever part it was in. */
+static void report_never_misses_its_phase(void **state)
+{
+    (void)state;
+    cfg.sample = FGS_SIM_SAMPLE_ALL;
+    memset(global, 0, BYTES);
+    for (unsigned k = 0; k < BYTES / 16; k++) {
+        uint64_t *bar = bar_init(1);
+        uint8_t value;
+
+        global[16 * k + 11] = 0x80;
+        fgs__mbar_expect_tx(bar, BYTES);
+        fgs__mbar_arrive(bar, 1, 0);
+        assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+        run_out(0);
+        global[16 * k + 11] = 0;
+        assert_true(fgs__mbar_done_primary(*bar, 0));
+        assert_true(fgs__mbar_reported(*bar, &value));
+        assert_false(fgs__mbar_done_conditional(*bar, 0));
+    }
+}
+
+/* tx-count goes through negative values when the copy is first. */
+static void load_may_end_before_its_bytes_are_expected(void **state)
+{
+    uint64_t *bar = bar_init(1);
+
+    (void)state;
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    run_out(0);
+    assert_int_equal(fgs__mbar_tx(*bar), -BYTES);
+    fgs__mbar_expect_tx(bar, BYTES);
+    fgs__mbar_arrive(bar, 1, 0);
+    assert_true(fgs__mbar_done_primary(*bar, 0));
+}
+
+static void load_of_every_size_moves_exactly_its_bytes(void **state)
+{
+    (void)state;
+    for (uint32_t bytes = 0; bytes <= BYTES; bytes += bytes < 1100 ? 16 : 496) {
+        uint64_t *bar = bar_init(1);
+
+        memset(shared, 0xcc, BYTES);
+        fgs__mbar_expect_tx(bar, bytes);
+        assert_true(load(bytes, FGS_MECHANISM_EACH_FF, 0));
+        run_out(0);
+        fgs__mbar_arrive(bar, 1, 0);
+        assert_true(fgs__mbar_done_primary(*bar, 0));
+        assert_memory_equal(shared, global, bytes);
+        for (uint32_t n = bytes; n < BYTES; n++)
+            assert_int_equal(shared[n], 0xcc);
+    }
+}
+
+static void phase_completion_wakes_the_block(void **state)
+{
+    uint64_t *bar = bar_init(1), end;
+
+    (void)state;
+    fgs__mbar_expect_tx(bar, BYTES);
+    fgs__mbar_arrive(bar, 1, 0);
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    fgs__sim_copies_run(&block, NS * 1000 - 1);
+    assert_int_equal(block.events, 0);
+    end = run_out(0);
+    assert_int_equal(block.events, 1);
+    assert_int_equal(block.event_ps, end);
+}
+
+/* ---------------------------------------------------------------- stores -- */
+
+static void store_reads_first_and_writes_later(void **state)
+{
+    uint64_t due;
+
+    (void)state;
+    memset(shared, 0x5a, BYTES);
+    memset(global, 0, BYTES);
+    assert_true(store(0, BYTES, 7, 0));
+    fgs__sim_copies_commit(&block, 7);
+    assert_true(fgs__sim_copies_pending(&block, 7, 0, true));
+    due = fgs__sim_copies_run(&block, 0);
+    due = fgs__sim_copies_run(&block, due);
+    /* Source read: wait_group.read returns, wait_group does not. */
+    assert_false(fgs__sim_copies_pending(&block, 7, 0, true));
+    assert_true(fgs__sim_copies_pending(&block, 7, 0, false));
+    assert_int_equal(global[0] | global[BYTES - 1] | global[BYTES / 2], 0);
+    memset(shared, 0, BYTES);
+    run_out(due);
+    assert_false(fgs__sim_copies_pending(&block, 7, 0, false));
+    for (unsigned n = 0; n < BYTES; n++)
+        assert_int_equal(global[n], 0x5a);
+}
+
+static void wait_group_counts_the_newest_groups_of_its_thread(void **state)
+{
+    (void)state;
+    assert_true(store(0, 16, 1, 0));
+    /* Not committed yet: in no group. */
+    assert_false(fgs__sim_copies_pending(&block, 1, 0, false));
+    fgs__sim_copies_commit(&block, 1);
+    assert_true(fgs__sim_copies_pending(&block, 1, 0, false));
+    assert_false(fgs__sim_copies_pending(&block, 1, 1, false));
+    assert_false(fgs__sim_copies_pending(&block, 2, 0, false));
+    /* An empty group counts as the newest one. */
+    fgs__sim_copies_commit(&block, 1);
+    assert_true(fgs__sim_copies_pending(&block, 1, 1, false));
+    assert_false(fgs__sim_copies_pending(&block, 1, 2, false));
+    /* Another thread's commit changes nothing. */
+    fgs__sim_copies_commit(&block, 2);
+    assert_false(fgs__sim_copies_pending(&block, 1, 2, false));
+    run_out(0);
+    assert_false(fgs__sim_copies_pending(&block, 1, 0, false));
+}
+
+/* ---------------------------------------------------------------- faults -- */
+
+static void freed_source_is_reported(void **state)
+{
+    (void)state;
+    bar_init(1);
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    freed = true;
+    fgs__sim_copies_run(&block, NS * 9000);
+    assert_int_equal(fault, CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_non_null(strstr(fault_text, "freed"));
+    assert_true(block.faulted);
+}
+
+static void invalidated_barrier_is_reported(void **state)
+{
+    (void)state;
+    bar_init(1);
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    mbar_live[BAR / 8] = 0;
+    fgs__sim_copies_run(&block, NS * 9000);
+    assert_int_equal(fault, CUDA_ERROR_ILLEGAL_INSTRUCTION);
+    assert_non_null(strstr(fault_text, "invalidated"));
+}
+
+static void block_must_not_end_before_its_copies(void **state)
+{
+    (void)state;
+    bar_init(1);
+    assert_false(fgs__sim_copies_orphaned(&block));
+    assert_true(load(BYTES, FGS_MECHANISM_W32, 0));
+    assert_true(fgs__sim_copies_orphaned(&block));
+    assert_non_null(strstr(fault_text, "wait for its mbarrier"));
+    fgs__sim_copies_free(&block);
+    assert_true(store(0, BYTES, 0, 0));
+    assert_true(fgs__sim_copies_orphaned(&block));
+    assert_non_null(strstr(fault_text, "wait_group"));
+}
+
+/* Writes that are still on their way do not use shared memory. */
+static void block_may_end_when_a_store_has_read_its_source(void **state)
+{
+    (void)state;
+    assert_true(store(0, BYTES, 0, 0));
+    fgs__sim_copies_run(&block, fgs__sim_copies_run(&block, 0));
+    assert_false(fgs__sim_copies_orphaned(&block));
+    assert_int_equal(fault, CUDA_SUCCESS);
+}
+
+static void copy_without_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    bar_init(1);
+    for (unsigned n = 1; n <= 2; n++) {
+        heap.calls = 0;
+        heap.at = n;
+        assert_false(store(0, BYTES, 0, 0));
+        assert_int_equal(heap.live, 0);
+        assert_null(block.copies);
+    }
+    heap.calls = 0;
+    heap.at = 1;
+    assert_false(load(BYTES, FGS_MECHANISM_W32, 0));
+    assert_null(block.copies);
+    heap.at = 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(sentinel_is_found_where_the_policy_looks_and_nowhere_else),
+        TEST(random_sample_looks_at_every_element_in_turn),
+        TEST(chunk_full_of_sentinels_is_found_under_every_policy),
+        TEST(copy_without_a_mechanism_inspects_nothing),
+        TEST(nibbles_are_compared_where_they_lie),
+        TEST(load_ends_between_one_and_three_times_the_copy_time),
+        TEST(load_lands_part_by_part_in_an_order_of_the_seed),
+        TEST(load_reads_its_source_late),
+        TEST(report_never_misses_its_phase),
+        TEST(load_may_end_before_its_bytes_are_expected),
+        TEST(load_of_every_size_moves_exactly_its_bytes),
+        TEST(phase_completion_wakes_the_block),
+        TEST(store_reads_first_and_writes_later),
+        TEST(wait_group_counts_the_newest_groups_of_its_thread),
+        TEST(freed_source_is_reported),
+        TEST(invalidated_barrier_is_reported),
+        TEST(block_must_not_end_before_its_copies),
+        TEST(block_may_end_when_a_store_has_read_its_source),
+        TEST(copy_without_memory_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests_name("sim_bulk", tests, NULL, NULL);
+}
