@@ -4,6 +4,7 @@
  * can run does so until the window's end; a warp that is released by another
  * one starts at the time of that event.
  */
+#include "sim/bulk.h"
 #include "sim/decode.h"
 #include "sim/warp.h"
 
@@ -120,6 +121,11 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static uint64_t warps_ready(const struct fgs__sim_block *b)
 {
     uint64_t t = FGS__SIM_NEVER;
@@ -226,6 +232,13 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
         due = run_copies(b);
         if (b->faulted)
             return FGS__SIM_FAULTED;
+        /* All threads have exited: what is left may only write to global
+         * memory. */
+        if (!b->running && due != FGS__SIM_NEVER) {
+            due = fgs__sim_copies_run(b, later(b->now_ps, b->end_ps));
+            if (b->faulted || fgs__sim_copies_orphaned(b))
+                return FGS__SIM_FAULTED;
+        }
         if (!b->running && due == FGS__SIM_NEVER) {
             *end_ps = b->end_ps > b->now_ps ? b->end_ps : b->now_ps;
             return FGS__SIM_ENDED;

@@ -138,7 +138,7 @@ static char *global_side(struct fgs__sim_block *b, struct fgs__sim_copy *c)
     uint32_t generation = fgs__sim_mem_generation(b->sm->mem);
     struct fgs__sim_range at;
 
-    if (r->generation == generation)
+    if (r->generation == generation || !r->bytes)
         return r->host;
     r->generation = generation;
     if (fgs__sim_mem_find(b->sm->mem, r->global, &at) &&
