@@ -28,11 +28,10 @@ verdict()
 {
     log=$BUILD/log/$1.log
     case $2 in
-    ok) echo "ok $1" > "$log" n="1 passed, 0 failed, 0 skipped" ;;
-    skip) echo "skip $1: $3" > "$log" n="0 passed, 0 failed, 1 skipped" ;;
-    *) echo "not ok $1: $3" > "$log" n="0 passed, 1 failed, 0 skipped" ;;
-    esac
-    echo "# $n" >> "$log"
+    ok) echo "ok $1" && echo "# 1 passed, 0 failed, 0 skipped" ;;
+    skip) echo "skip $1: $3" && echo "# 0 passed, 0 failed, 1 skipped" ;;
+    *) echo "not ok $1: $3" && echo "# 0 passed, 1 failed, 0 skipped" ;;
+    esac > "$log"
     echo "$log" >> "$logs"
 }
 
@@ -56,15 +55,18 @@ pass()
     done
     shift
     echo "== $title"
+    for l in $lists; do
+        $MAKE -s --no-print-directory "$@" $l
+    done > "$logs.$name"
     if mk -s "$@" build-tests; then
         verdict "build-$name" ok
     else
+        # What passed before this tree was broken does not count.
         verdict "build-$name" "not ok" "the build failed"
+        sed 'p; s|/log/|/ok/|; s|\.log$||' "$logs.$name" | xargs rm -f
     fi
     mk -s "$@" $targets
-    for l in $lists; do
-        $MAKE -s --no-print-directory "$@" $l >> "$logs"
-    done
+    cat "$logs.$name" >> "$logs"
 }
 
 # Without cmocka there are no C tests; each is counted as skipped.

@@ -26,7 +26,7 @@
  * ENVIRONMENT  FGS_LOG=error|warn|info|debug  log to stderr
  *   FGS_PROVIDER=cuda|sim     provider where the options name none
  *   FGS_LIBCUDA=path          in place of libcuda.so.1
- *   FGS_NVJITLINK=path        in place of libnvJitLink.so.13, .12; "none" = none
+ *   FGS_NVJITLINK=path        in place of libnvJitLink.so; "none" hides it
  *   FGS_PTX_DIR=dir           files here replace the embedded text by name
  *   FGS_SIM_*                 knobs of the software device, see fgs_sim.h
  */
