@@ -177,12 +177,11 @@ enum fgs__mbar_rule fgs__mbar_arrive(uint64_t *bar, uint32_t count,
         return FGS__MBAR_COUNT;
     if (count > pending)
         return FGS__MBAR_ARRIVALS;
-    if ((how & FGS__MBAR_DROP) && count > expected)
-        return FGS__MBAR_DROPPED;
     if ((how & FGS__MBAR_NOCOMPLETE) && count == pending && !fgs__mbar_tx(*bar))
         return FGS__MBAR_COMPLETES;
     set_count(bar, PENDING, pending - count);
-    /* The next phase takes its pending count from the reduced one. */
+    /* The next phase takes its pending count from the reduced one, which
+     * stays above zero: pending never exceeds expected. */
     if (how & FGS__MBAR_DROP)
         set_count(bar, expected_at(*bar), expected - count);
     check_completion(bar);

@@ -41,7 +41,6 @@ enum {
     X(ARRIVALS, "more arrivals than the phase has pending")                    \
     X(TX, "the tx-count would leave -1048575 ... 1048575")                     \
     X(COMPLETES, "an arrive with .noComplete would complete the phase")        \
-    X(DROPPED, "more arrivals dropped than the barrier expects")                 \
     X(OLD_STATE, "the state is neither of the current nor of the preceding "   \
                  "phase")                                                      \
     X(V1_STATE, "pending_count takes a state of a layout::v0 barrier only")
