@@ -203,9 +203,11 @@ GPU_SH   = $(wildcard tests/gpu/*.sh)
 UNIT_OK = $(patsubst $(B)/tests/%,$(B)/ok/unit/%,$(UNIT)) \
           $(call SCRIPT_ok,$(UNIT_SH))
 MORE_OK = $(call SCRIPT_ok,$(PTX_SH) $(CHECK_SH))
-# Tests that say so in their text run under TSan, or on a real device.
+# What opens a device or starts threads runs under TSan too; what looks at
+# FGS_PROVIDER runs on a real device.
 THREAD_OK = $(patsubst tests/unit/%.c,$(B)/ok/unit/%, \
-            $(shell grep -l TSAN tests/unit/*.c 2>/dev/null))
+            $(shell grep -lE 'fgs_device_open|fgs_sim_get_proc|pthread' \
+              tests/unit/*.c 2>/dev/null)) $(B)/ok/unit/test_tool_run
 ANY_OK  = $(patsubst tests/unit/%.c,$(B)/ok/any/%, \
             $(shell grep -l FGS_PROVIDER tests/unit/*.c 2>/dev/null))
 GPU_OK  = $(patsubst $(B)/tests/%,$(B)/ok/%,$(GPU)) $(call SCRIPT_ok,$(GPU_SH)) \

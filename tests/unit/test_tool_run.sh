@@ -58,7 +58,9 @@ same more_than_a_batch_is_verified true "$(member ok)"
 run 0 --seed 2
 [ "$(member digest)" != "$first" ] && ok another_seed_is_other_data ||
     not_ok another_seed_is_other_data "$first"
-for seed in 1 2 3; do
+seeds="1 2 3" count=36
+[ "$SAN" != thread ] || seeds=1 count=12
+for seed in $seeds; do
     for sample in 0 1 2 3; do
         for sms in 1 2 7; do
             FGS_SIM_SMS=$sms FGS_SIM_SAMPLE=$sample FGS_SIM_SEED=$seed \
@@ -67,7 +69,7 @@ for seed in 1 2 3; do
         done
     done
 done | sort | uniq -c > "$tmp/digests"
-same knobs_do_not_change_the_result 36 "$(awk '{ print $1 }' "$tmp/digests")"
+same knobs_do_not_change_the_result $count "$(awk '{ print $1 }' "$tmp/digests")"
 FGS_SIM_SMS=none run 1
 grep -q FGS_SIM_SMS "$tmp/err" && ok bad_knob_is_named ||
     not_ok bad_knob_is_named "$(tail -n 1 "$tmp/err")"
