@@ -173,37 +173,48 @@ static void run_window(struct fgs__sim_block *b, uint64_t stop)
     } while (progress && !b->faulted);
 }
 
-static const struct fgs__sim_split *find_wait(const struct fgs__sim_block *b,
-                                              bool deps, int64_t *thread)
+/* Live threads, those that wait for the grids before, those that stand at the
+ * instruction of the first one. */
+struct waiters {
+    const struct fgs__sim_split *first;
+    int64_t thread;
+    uint32_t live, deps, here;
+};
+
+static struct waiters count_waiters(const struct fgs__sim_block *b)
 {
-    uint32_t k, n;
+    struct waiters r = { .thread = -1 };
+    uint32_t k, n, lanes;
 
     for (k = 0; k < b->warps; k++)
         for (n = 0; b->warp[k].live && n < b->warp[k].splits; n++) {
             const struct fgs__sim_split *s = &b->warp[k].split[n];
 
-            if (deps != (s->wait == FGS__SIM_WAIT_DEPS))
-                continue;
-            *thread = (int64_t)k * 32 + __builtin_ctz(s->mask);
-            return s;
+            lanes = (uint32_t)__builtin_popcount(s->mask);
+            if (!r.first) {
+                r.first = s;
+                r.thread = (int64_t)k * 32 + __builtin_ctz(s->mask);
+            }
+            r.live += lanes;
+            r.deps += s->wait == FGS__SIM_WAIT_DEPS ? lanes : 0;
+            r.here += s->pc == r.first->pc ? lanes : 0;
         }
-    return NULL;
+    return r;
 }
 
 /* Nothing has a time and no other block reaches into this one: it can never
- * go on, unless the grids before this one are awaited. */
+ * go on, unless it waits for the grids before its own. */
 static enum fgs__sim_state stuck(struct fgs__sim_block *b)
 {
-    int64_t thread = -1;
-    const struct fgs__sim_split *s;
+    struct waiters n = count_waiters(b);
 
-    if (find_wait(b, true, &thread))
+    if (n.deps)
         return FGS__SIM_ASLEEP;
-    s = find_wait(b, false, &thread);
-    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_TIMEOUT, s ? s->pc->src : NULL,
-                   b->linear, thread,
-                   "the block waits here for ever: %u warps have not ended "
-                   "and none of them can go on", b->running);
+    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED,
+                   n.first ? n.first->pc->src : NULL, b->linear, n.thread,
+                   "deadlock: %u threads wait here, the block's other %u live "
+                   "threads wait elsewhere, and none can go on",
+                   n.here, n.live - n.here);
     b->faulted = true;
     return FGS__SIM_FAULTED;
 }
@@ -226,6 +237,9 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
     uint64_t due, t, stop;
 
     *wake_ps = FGS__SIM_NEVER;
+    /* A block that slept without a wake time goes on at the SM's. */
+    if (b->now_ps < b->sm->now_ps)
+        b->now_ps = b->sm->now_ps;
     for (;;) {
         if (b->faulted || fgs__sim_stopped(b->grid))
             return FGS__SIM_FAULTED;

@@ -149,6 +149,22 @@ static uint64_t bits_of_f64(double d)
     return u;
 }
 
+/* .rni ... .rpi, in `imm`.  The host's mode is not asked: without SSE4.1 the
+ * compiler's own rint is right in the default mode only. */
+static double integral(const struct fgs__sim_insn *i, double x)
+{
+    switch (i->imm) {
+    case FE_TOWARDZERO:
+        return __builtin_trunc(x);
+    case FE_DOWNWARD:
+        return __builtin_floor(x);
+    case FE_UPWARD:
+        return __builtin_ceil(x);
+    default:
+        return __builtin_rint(x);
+    }
+}
+
 /* -------------------------------------------------- integer destination -- */
 
 static uint64_t least_of(enum fgs__ptx_type t)
@@ -228,16 +244,14 @@ static uint64_t to_integer(const struct fgs__sim_insn *i, uint64_t v)
         return extend(integer_of_nan(from, to), to);
     if (from == FGS__T_F32 && (i->aux[AUX_FLAGS] & FTZ))
         x = __builtin_fabs(x) < 0x1p-126 ? 0 : x;
-    return extend(clamp_integral(__builtin_rint(x), to), to);
+    return extend(clamp_integral(integral(i, x), to), to);
 }
 
 /* --------------------------------------------------- float destination -- */
 
-static double integral(const struct fgs__sim_insn *i, double x)
-{
-    return i->aux[AUX_FLAGS] & TO_INTEGRAL ? __builtin_rint(x) : x;
-}
-
+/* NaN: between the same types without a word the bits stay; a wider type
+ * passes it on to a narrower one and back; .ftz and f32 to f32 with a word
+ * make the one NaN of f32 (all seen on an H200). */
 static uint64_t to_f32(const struct fgs__sim_insn *i, uint64_t v)
 {
     enum fgs__ptx_type from = TYPE_OF(i->aux[AUX_FROM]);
@@ -248,14 +262,15 @@ static uint64_t to_f32(const struct fgs__sim_insn *i, uint64_t v)
         r = (float)(int64_t)extend(v, from);
     } else if (fgs__ptx_types[from].kind == FGS__K_UINT) {
         r = (float)extend(v, from);
+    } else if (from == FGS__T_F64) {
+        r = (float)as_double(v, from);
+        r = flags & FTZ ? flush_f32(r) : r;
+    } else if (!flags) {
+        return v;
     } else {
-        double x = as_double(v, from);
-
-        if (from == FGS__T_F32 && (flags & FTZ))
-            x = flush_f32((float)x);
-        r = fix_f32((float)integral(i, x));
-        if (flags & FTZ)
-            r = flush_f32(r);
+        r = fix_f32((float)as_double(v, from));
+        r = flags & FTZ ? flush_f32(r) : r;
+        r = flags & TO_INTEGRAL ? (float)integral(i, r) : r;
     }
     return bits_of_f32(flags & SAT ? sat_f32(r) : r);
 }
@@ -270,11 +285,13 @@ static uint64_t to_f64(const struct fgs__sim_insn *i, uint64_t v)
         r = (double)(int64_t)extend(v, from);
     } else if (fgs__ptx_types[from].kind == FGS__K_UINT) {
         r = (double)extend(v, from);
+    } else if (from == FGS__T_F64 && !flags) {
+        return v;
     } else {
         r = as_double(v, from);
-        if (from == FGS__T_F32 && (flags & FTZ))
-            r = flush_f32((float)r);
-        r = fix_f64(integral(i, r));
+        if (flags & FTZ)
+            r = flush_f32(fix_f32((float)r));
+        r = flags & TO_INTEGRAL ? fix_f64(r, integral(i, r)) : r;
     }
     return bits_of_f64(flags & SAT ? sat_f64(r) : r);
 }
@@ -377,10 +394,13 @@ bool FGS__LEVEL(fgs__sim_sel_cvt)(struct fgs__sim_decoder *d,
     if (out->run)
         return true;
     out->run = cvt_any;
-    out->aux[AUX_ROUND] = (uint32_t)host_round(round);
+    out->imm = host_round(round);
     out->aux[AUX_FLAGS] = (src->mod[FGS__G_FTZ] ? FTZ : 0) |
         (src->mod[FGS__G_SAT] ? SAT : 0) |
         (round >= FGS__M_RNI && round <= FGS__M_RPI ? TO_INTEGRAL : 0);
+    out->aux[AUX_ROUND] = out->aux[AUX_FLAGS] & TO_INTEGRAL
+        ? FE_TONEAREST
+        : (uint32_t)host_round(round);
     out->aux[AUX_FROM] = from | bits_a << 8;
     out->aux[AUX_TO] = to | bits_d << 8;
     return true;

@@ -18,12 +18,6 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
     return i->aux[AUX_SAT] ? sat_f32(r) : r;
 }
 
-static FGS__INLINE double in_f64(const struct fgs__sim_insn *i, double x)
-{
-    (void)i;
-    return x;
-}
-
 /* A handler in the rounding mode of its instruction: NAME_all to a temporary,
  * done before the mode is put back. */
 #define ROUNDED(name, T, CALL)                                                 \
@@ -43,22 +37,25 @@ static FGS__INLINE double in_f64(const struct fgs__sim_insn *i, double x)
 #define MUL(x, y) ((x) * (y))
 #define DIV(x, y) ((x) / (y))
 
-#define ARITH2(name, OP)                                                       \
+/* The second NaN of add, sub, mul goes on, the first of div; the order b, c, a
+ * of fma is seen for b before c only. */
+#define ARITH2(name, OP, P, Q)                                                       \
     MAP2(name##_f32, l_f32, l_f32, l_f32, fix_f32(OP(x, y)))                   \
     MAP2(name##_ftz_f32, l_f32, l_f32, l_f32,                                  \
          flush_f32(fix_f32(OP(flush_f32(x), flush_f32(y)))))                   \
     MAP2(name##_sat_f32, l_f32, l_f32, l_f32,                                  \
          out_f32(i, OP(in_f32(i, x), in_f32(i, y))))                           \
-    MAP2(name##_f64, l_f64, l_f64, l_f64, fix_f64(OP(x, y)))                   \
+    MAP2(name##_f64, l_f64, l_f64, l_f64,                                      \
+         fix_f64(P, fix_f64(Q, OP(x, y))))                                     \
     ROUNDED(name##_any_f32, l_f32,                                             \
             name##_sat_f32_all(t, LANE_PTR(w, i->op[1]),                       \
                                LANE_PTR(w, i->op[2]), i))                      \
     ROUNDED(name##_any_f64, l_f64,                                             \
             name##_f64_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]), i))
-ARITH2(add, ADD)
-ARITH2(sub, SUB)
-ARITH2(mul, MUL)
-ARITH2(div, DIV)
+ARITH2(add, ADD, y, x)
+ARITH2(sub, SUB, y, x)
+ARITH2(mul, MUL, y, x)
+ARITH2(div, DIV, x, y)
 
 MAP3(fma_f32, l_f32, l_f32, l_f32, l_f32, fix_f32(__builtin_fmaf(x, y, z)))
 MAP3(fma_ftz_f32, l_f32, l_f32, l_f32, l_f32,
@@ -66,7 +63,8 @@ MAP3(fma_ftz_f32, l_f32, l_f32, l_f32, l_f32,
                                       flush_f32(z)))))
 MAP3(fma_sat_f32, l_f32, l_f32, l_f32, l_f32,
      out_f32(i, __builtin_fmaf(in_f32(i, x), in_f32(i, y), in_f32(i, z))))
-MAP3(fma_f64, l_f64, l_f64, l_f64, l_f64, fix_f64(__builtin_fma(x, y, z)))
+MAP3(fma_f64, l_f64, l_f64, l_f64, l_f64,
+     fix_f64(y, fix_f64(z, fix_f64(x, __builtin_fma(x, y, z)))))
 ROUNDED(fma_any_f32, l_f32,
         fma_sat_f32_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]),
                         LANE_PTR(w, i->op[3]), i))
@@ -87,36 +85,58 @@ MAP2(div_approx_f32, l_f32, l_f32, l_f32,
 
 /* -------------------------------------------------------- sign, min, max */
 
-MAP1(abs_f32, l_f32, l_f32, __builtin_fabsf(in_f32(i, x)))
-MAP1(neg_f32, l_f32, l_f32, -in_f32(i, x))
-MAP1(abs_f64, l_f64, l_f64, __builtin_fabs(x))
-MAP1(neg_f64, l_f64, l_f64, -x)
+MAP1(abs_f32, l_f32, l_f32, fix_f32(__builtin_fabsf(in_f32(i, x))))
+MAP1(neg_f32, l_f32, l_f32, fix_f32(-in_f32(i, x)))
+MAP1(abs_f64, l_f64, l_f64, fix_f64(x, __builtin_fabs(x)))
+MAP1(neg_f64, l_f64, l_f64, fix_f64(x, -x))
 
-/* A NaN is ignored unless both are, or .NaN; -0 is less than +0. */
-#define MINMAX(name, T, OP, NEG_FIRST, nan)                                    \
-    static FGS__INLINE T name(T x, T y, bool keep_nan)                         \
+/* -0 is less than +0; NaNs are dealt with by the callers. */
+#define ORDERED(name, T, OP, NEG_FIRST)                                        \
+    static FGS__INLINE T name(T x, T y)                                        \
     {                                                                          \
-        T r = x OP y ? x : y;                                                  \
         T z = (__builtin_signbit(x) != 0) == NEG_FIRST ? x : y;                \
-        r = x == y ? z : r;                                                    \
-        r = x == x ? r : keep_nan ? nan : y;                                   \
-        r = y == y ? r : keep_nan ? nan : x;                                   \
-        return r == r ? r : nan;                                               \
+        return x == y ? z : x OP y ? x : y;                                    \
     }
-#define NAN_F64 __builtin_nan("0x7ffffffffffff")
-MINMAX(least_f32, float, <, 1, NAN_F32)
-MINMAX(most_f32, float, >, 0, NAN_F32)
-MINMAX(least_f64, double, <, 1, NAN_F64)
-MINMAX(most_f64, double, >, 0, NAN_F64)
+ORDERED(least_f32, float, <, 1)
+ORDERED(most_f32, float, >, 0)
+ORDERED(least_f64, double, <, 1)
+ORDERED(most_f64, double, >, 0)
 
-MAP2(min_f32, l_f32, l_f32, l_f32,
-     least_f32(in_f32(i, x), in_f32(i, y), i->aux[AUX_NAN]))
-MAP2(max_f32, l_f32, l_f32, l_f32,
-     most_f32(in_f32(i, x), in_f32(i, y), i->aux[AUX_NAN]))
-MAP2(min_f64, l_f64, l_f64, l_f64,
-     least_f64(in_f64(i, x), in_f64(i, y), false))
-MAP2(max_f64, l_f64, l_f64, l_f64,
-     most_f64(in_f64(i, x), in_f64(i, y), false))
+/* A NaN is ignored unless both are, or .NaN. */
+static FGS__INLINE float skip_nan_f32(const struct fgs__sim_insn *i, float x,
+                                      float y, float r)
+{
+    float nan = NAN_F32;
+
+    r = x == x ? r : i->aux[AUX_NAN] ? nan : y;
+    r = y == y ? r : i->aux[AUX_NAN] ? nan : x;
+    return fix_f32(r);
+}
+
+static FGS__INLINE double skip_nan_f64(double x, double y, double r)
+{
+    double quiet = y == y ? y : y + y;
+
+    r = x == x ? r : quiet;
+    return y == y ? r : x == x ? x : quiet;
+}
+
+static FGS__INLINE float min_one(const struct fgs__sim_insn *i, float x,
+                                 float y)
+{
+    return skip_nan_f32(i, x, y, least_f32(x, y));
+}
+
+static FGS__INLINE float max_one(const struct fgs__sim_insn *i, float x,
+                                 float y)
+{
+    return skip_nan_f32(i, x, y, most_f32(x, y));
+}
+
+MAP2(min_f32, l_f32, l_f32, l_f32, min_one(i, in_f32(i, x), in_f32(i, y)))
+MAP2(max_f32, l_f32, l_f32, l_f32, max_one(i, in_f32(i, x), in_f32(i, y)))
+MAP2(min_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, least_f64(x, y)))
+MAP2(max_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, most_f64(x, y)))
 
 /* ------------------------------------------------------------- selector -- */
 

@@ -30,13 +30,14 @@ WIDE(s16, l_s16, uint32_t, l_s32)
 WIDE(u32, l_u32, uint64_t, l_u64)
 WIDE(s32, l_s32, uint64_t, l_s64)
 
-/* Dividing by zero gives all ones and the dividend; least / -1 wraps. */
+/* Quotient and remainder by zero are all ones (seen on an H200; the ISA leaves
+ * them open); least / -1 wraps. */
 #define UDIV(t, T)                                                             \
     MAP2(div_##t, T, T, T, y ? x / y : (T)-1)                                  \
-    MAP2(rem_##t, T, T, T, y ? x % y : x)
+    MAP2(rem_##t, T, T, T, y ? x % y : (T)-1)
 #define SDIV(t, T, U)                                                          \
     MAP2(div_##t, T, T, T, !y ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)       \
-    MAP2(rem_##t, T, T, T, !y ? x : y == -1 ? (T)0 : x % y)                    \
+    MAP2(rem_##t, T, T, T, !y ? (T)-1 : y == -1 ? (T)0 : x % y)                    \
     MAP1(abs_##t, T, T, x < 0 ? (T)(0 - (U)x) : x)                             \
     MAP1(neg_##t, T, T, 0 - (U)x)
 UDIV(u16, l_u16)

@@ -13,9 +13,11 @@ static FGS__INLINE FGS__UNUSED float fix_f32(float r)
     return r == r ? r : NAN_F32;
 }
 
-static FGS__INLINE FGS__UNUSED double fix_f64(double r)
+/* An f64 operation passes a NaN on, made quiet: which one of several was
+ * asked of an H200.  One that it makes itself is the host's too. */
+static FGS__INLINE FGS__UNUSED double fix_f64(double x, double r)
 {
-    return r;
+    return x == x ? r : x + x;
 }
 
 /* .ftz: a subnormal becomes a zero of its sign. */

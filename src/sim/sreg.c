@@ -16,15 +16,12 @@ bool fgs__sim_sreg_moves(enum fgs__ptx_sreg s)
     }
 }
 
-/* A timer that reads 0 looks like one that does not run. */
-#define TIMER_BASE_NS 1000000000ull
-
 uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
                             enum fgs__ptx_sreg s)
 {
     /* 1.75 GHz: 7 cycles are 4000 ps. */
     uint64_t clock = w->now_ps / 4000 * 7 + w->now_ps % 4000 * 7 / 4000;
-    uint64_t timer = TIMER_BASE_NS + w->now_ps / FGS__SIM_PS_PER_NS;
+    uint64_t timer = w->now_ps / FGS__SIM_PS_PER_NS;
 
     switch (s) {
     case FGS__SR_CLOCK:
