@@ -68,7 +68,10 @@ fgs_result fgs__fail_at(fgs_error *err, fgs_result r, const char *file,
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fgs__fail(err, r, "%s:%u:%u: %s", file, line, column, text);
+    if (column)
+        fgs__fail(err, r, "%s:%u:%u: %s", file, line, column, text);
+    else
+        fgs__fail(err, r, "%s:%u: %s", file, line, text);
     snprintf(err->file, sizeof err->file, "%s", file);
     err->line = line;
     err->column = column;

@@ -10,7 +10,7 @@
 fgs_result fgs__fail(fgs_error *err, fgs_result r, const char *fmt, ...)
     FGS__PRINTF(3, 4);
 
-/* The same for a text file's place. */
+/* The same for a text file's place; column 0 = not known. */
 fgs_result fgs__fail_at(fgs_error *err, fgs_result r, const char *file,
                         uint32_t line, uint32_t column, const char *fmt, ...)
     FGS__PRINTF(6, 7);

@@ -9,8 +9,16 @@ static fgs_result check_stream(struct fgs__plan *p, CUstream stream,
     struct fgs__device *d = p->dev;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUcontext ctx = NULL;
-    CUresult r = d->cu.cuStreamIsCapturing(stream, &status);
+    CUresult r = d->cu.cuStreamGetCtx(stream, &ctx);
 
+    if (r != CUDA_SUCCESS)
+        return fgs__device_fail(d, err, r, "cuStreamGetCtx",
+                                "the stream of the run");
+    if (ctx != d->ctx)
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "the stream belongs to another context than the "
+                         "plan's device");
+    r = d->cu.cuStreamIsCapturing(stream, &status);
     if (r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
         (r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE))
         return fgs__fail(err, FGS_E_STATE,
@@ -19,14 +27,6 @@ static fgs_result check_stream(struct fgs__plan *p, CUstream stream,
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuStreamIsCapturing",
                                 "the stream of the run");
-    r = d->cu.cuStreamGetCtx(stream, &ctx);
-    if (r != CUDA_SUCCESS)
-        return fgs__device_fail(d, err, r, "cuStreamGetCtx",
-                                "the stream of the run");
-    if (ctx != d->ctx)
-        return fgs__fail(err, FGS_E_MISMATCH,
-                         "the stream belongs to another context than the "
-                         "plan's device");
     return FGS_OK;
 }
 
