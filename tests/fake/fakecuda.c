@@ -68,7 +68,7 @@ static CUresult turn(const char *name)
     return r;
 }
 
-static void count(enum fake_kind kind, int delta)
+static void alive(enum fake_kind kind, int delta)
 {
     pthread_mutex_lock(&lock);
     fake.live[kind] += delta;
@@ -84,7 +84,7 @@ static void count(enum fake_kind kind, int delta)
             return injected;                                                   \
         r = real.name args;                                                    \
         if (r == CUDA_SUCCESS)                                                 \
-            count(FAKE_##kind, delta);                                         \
+            alive(FAKE_##kind, delta);                                         \
         return injected != CUDA_SUCCESS ? injected : r;                        \
     }
 #include "pass.def"
@@ -156,13 +156,13 @@ static CUresult fake_cuLaunchKernelEx(const CUlaunchConfig *config,
 
 /* ------------------------------------------------------------- modules -- */
 
-static void put_log(unsigned count_, CUjit_option *option, void **value,
+static void put_log(unsigned count, CUjit_option *option, void **value,
                     const char *text)
 {
     char *log = NULL;
     size_t size = 0;
 
-    for (unsigned i = 0; i < count_; i++) {
+    for (unsigned i = 0; i < count; i++) {
         if (option[i] == CU_JIT_ERROR_LOG_BUFFER)
             log = value[i];
         if (option[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
@@ -224,7 +224,7 @@ static CUresult fake_cuModuleLoadDataEx(CUmodule *module, const void *image,
     }
     r = real.cuModuleLoadDataEx(module, image, n, option, value);
     if (r == CUDA_SUCCESS)
-        count(FAKE_MODULE, 1);
+        alive(FAKE_MODULE, 1);
     return r;
 }
 
@@ -240,7 +240,7 @@ static CUresult fake_cuModuleLoadData(CUmodule *module, const void *image)
     fake.cubins++;
     r = real.cuModuleLoadData(module, fake.refused);
     if (r == CUDA_SUCCESS)
-        count(FAKE_MODULE, 1);
+        alive(FAKE_MODULE, 1);
     return r;
 }
 
