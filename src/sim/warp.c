@@ -109,10 +109,9 @@ static bool join(struct fgs__sim_warp *w, const struct fgs__sim_insn *pc)
 }
 
 /* The split to run next, among those that can before `stop`; -1 = none. */
-static int pick(struct fgs__sim_warp *w, uint64_t stop)
+static int pick(struct fgs__sim_warp *w, uint64_t stop, bool fair)
 {
     const struct fgs__sim_split *s, *best = NULL;
-    bool fair = w->now_ps >= w->fair_ps;
     uint64_t t, best_t = stop;
     uint32_t k;
 
@@ -127,11 +126,7 @@ static int pick(struct fgs__sim_warp *w, uint64_t stop)
         best = s;
         best_t = t;
     }
-    if (!best)
-        return -1;
-    if (fair)
-        w->fair_ps = w->now_ps + FAIR_PS;
-    return (int)(best - w->split);
+    return best ? (int)(best - w->split) : -1;
 }
 
 /* ------------------------------------------------------------- run loop -- */
@@ -150,12 +145,19 @@ static const struct fgs__sim_insn *run_alone(struct fgs__sim_warp *w,
     return i;
 }
 
-/* As above, and stop where another split stands. */
+/* As above, and stop where another split stands, or behind one that could run
+ * (unless it is the turn of the one that waited longest). */
 static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
-                                             const struct fgs__sim_insn *i)
+                                             const struct fgs__sim_insn *i,
+                                             bool fair)
 {
+    const struct fgs__sim_insn *lowest = NULL;
     uint32_t k, n = w->splits;
 
+    for (k = 0; k < n && !fair; k++)
+        if (k != w->cur && w->split[k].wait == FGS__SIM_READY &&
+            (!lowest || w->split[k].pc < lowest))
+            lowest = w->split[k].pc;
     do {
         w->now_ps += i->cost_ps;
         i = i->run(w, i);
@@ -163,7 +165,7 @@ static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
         for (k = 0; k < n && i; k++)
             if (w->split[k].pc == i && k != w->cur)
                 return i;
-    } while (i && w->now_ps < w->stop_ps);
+    } while (i && (!lowest || i < lowest) && w->now_ps < w->stop_ps);
     return i;
 }
 
@@ -187,9 +189,14 @@ void fgs__sim_warp_run(struct fgs__sim_warp *w, uint64_t stop_ps)
 {
     const struct fgs__sim_insn *i;
     struct fgs__sim_split *s;
+    bool fair;
     int k;
 
-    while (!w->block->faulted && (k = pick(w, stop_ps)) >= 0) {
+    for (;;) {
+        fair = w->now_ps >= w->fair_ps;
+        k = w->block->faulted ? -1 : pick(w, stop_ps, fair);
+        if (k < 0)
+            return;
         s = &w->split[k];
         w->now_ps = ready_at(w, s);
         s->wait = FGS__SIM_READY;
@@ -206,8 +213,10 @@ void fgs__sim_warp_run(struct fgs__sim_warp *w, uint64_t stop_ps)
         } else {
             if (stop_ps > w->now_ps + QUANTUM_PS)
                 w->stop_ps = w->now_ps + QUANTUM_PS;
-            i = run_among(w, i);
+            i = run_among(w, i, fair);
         }
+        if (fair)
+            w->fair_ps = w->now_ps + FAIR_PS;
         if (!i)
             continue;
         s->pc = i;
