@@ -28,7 +28,8 @@ bool fgs__sim_only(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
     size_t g, k;
 
     for (g = 0; g < FGS__G_COUNT; g++) {
-        if (!src->mod[g])
+        /* State spaces stand in src->space, which selectors look at. */
+        if (g == FGS__G_SPACE || !src->mod[g])
             continue;
         for (k = 0; k < count && groups[k] != g; k++)
             ;
