@@ -226,7 +226,7 @@ $(B)/ok/%: tests/%.sh $(TREE) $(ALL)
 ifeq ($(CMOCKA),none)
 UNIT =
 GPU =
-THREAD_OK =
+THREAD_OK = $(B)/ok/unit/test_tool_run
 ANY_OK =
 endif
 
