@@ -13,7 +13,7 @@
 struct segment {
     uint64_t lo, hi;
     char *host;
-    uint64_t lane_step;  /* local memory: host bytes from lane to lane */
+    uint64_t lane_step; /* local memory: host bytes from lane to lane */
     uint64_t latency_ps;
     bool shared, read_only;
 };
@@ -35,11 +35,10 @@ static bool global_range(struct fgs__sim_warp *w, uint64_t addr)
     struct fgs__sim_mem *mem = w->sm->mem;
     uint32_t generation = fgs__sim_mem_generation(mem);
 
-    if (generation == w->cache_gen && addr >= w->cache.lo &&
-        addr < w->cache.hi)
+    if (generation == w->cache_gen && addr >= w->cache.lo && addr < w->cache.hi)
         return true;
     if (!fgs__sim_mem_find(mem, addr, &w->cache)) {
-        w->cache = (struct fgs__sim_range){ 0, 0, NULL };
+        w->cache = (struct fgs__sim_range){0, 0, NULL};
         return false;
     }
     w->cache_gen = generation;
@@ -58,17 +57,17 @@ static bool segment_global(struct fgs__sim_warp *w, uint64_t addr,
 {
     if (!global_range(w, addr))
         return false;
-    *s = (struct segment){ .lo = w->cache.lo,
-                           .hi = w->cache.hi,
-                           .host = w->cache.host,
-                           .latency_ps = FGS__SIM_GLOBAL_PS };
+    *s = (struct segment){.lo = w->cache.lo,
+                          .hi = w->cache.hi,
+                          .host = w->cache.host,
+                          .latency_ps = FGS__SIM_GLOBAL_PS};
     return true;
 }
 
 /* The segment that holds `addr` of a state space whose addresses begin at
  * `window` (0 unless generic). */
-static bool segment_of(struct fgs__sim_warp *w, unsigned space,
-                       uint64_t window, uint64_t addr, struct segment *s)
+static bool segment_of(struct fgs__sim_warp *w, unsigned space, uint64_t window,
+                       uint64_t addr, struct segment *s)
 {
     const struct fgs__sim_grid *g = w->block->grid;
     uint64_t bytes;
@@ -76,22 +75,22 @@ static bool segment_of(struct fgs__sim_warp *w, unsigned space,
     switch (space) {
     case FGS__SIM_SHARED:
         bytes = g->shared_bytes;
-        *s = (struct segment){ .host = (char *)w->block->shared,
-                               .latency_ps = FGS__SIM_SHARED_PS,
-                               .shared = true };
+        *s = (struct segment){.host = (char *)w->block->shared,
+                              .latency_ps = FGS__SIM_SHARED_PS,
+                              .shared = true};
         break;
     case FGS__SIM_PARAM:
         bytes = g->code->param_bytes;
         /* Never written: read_only is looked at first. */
-        *s = (struct segment){ .host = (char *)(uintptr_t)g->params,
-                               .latency_ps = FGS__SIM_PARAM_PS,
-                               .read_only = true };
+        *s = (struct segment){.host = (char *)(uintptr_t)g->params,
+                              .latency_ps = FGS__SIM_PARAM_PS,
+                              .read_only = true};
         break;
     case FGS__SIM_LOCAL:
         bytes = g->code->local_bytes;
-        *s = (struct segment){ .host = (char *)w->local,
-                               .lane_step = bytes,
-                               .latency_ps = FGS__SIM_LOCAL_PS };
+        *s = (struct segment){.host = (char *)w->local,
+                              .lane_step = bytes,
+                              .latency_ps = FGS__SIM_LOCAL_PS};
         break;
     default:
         return segment_global(w, addr, s);
@@ -101,16 +100,16 @@ static bool segment_of(struct fgs__sim_warp *w, unsigned space,
     return addr >= s->lo && addr < s->hi;
 }
 
-static bool segment_find(struct fgs__sim_warp *w, unsigned space,
-                         uint64_t addr, struct segment *s)
+static bool segment_find(struct fgs__sim_warp *w, unsigned space, uint64_t addr,
+                         struct segment *s)
 {
     static const struct {
         uint64_t window;
         unsigned space;
     } windows[] = {
-        { FGS__SIM_SHARED_WINDOW, FGS__SIM_SHARED },
-        { FGS__SIM_LOCAL_WINDOW, FGS__SIM_LOCAL },
-        { FGS__SIM_PARAM_WINDOW, FGS__SIM_PARAM },
+        {FGS__SIM_SHARED_WINDOW, FGS__SIM_SHARED},
+        {FGS__SIM_LOCAL_WINDOW, FGS__SIM_LOCAL},
+        {FGS__SIM_PARAM_WINDOW, FGS__SIM_PARAM},
     };
 
     if (space != FGS__SIM_GENERIC)
@@ -155,12 +154,10 @@ static char *lane_find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
         return NULL;
     }
     if (FGS__UNLIKELY(!segment_holds(s, addr, bytes)) &&
-        (!segment_find(w, space, addr, s) ||
-         !segment_holds(s, addr, bytes))) {
+        (!segment_find(w, space, addr, s) || !segment_holds(s, addr, bytes))) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
                             "%u bytes at address 0x%llx are not inside %s",
-                            bytes, (unsigned long long)addr,
-                            space_text(space));
+                            bytes, (unsigned long long)addr, space_text(space));
         return NULL;
     }
     if (FGS__UNLIKELY(write && s->read_only)) {
@@ -211,7 +208,7 @@ bool fgs__sim_access_find(struct fgs__sim_warp *w,
                           struct fgs__sim_access *acc)
 {
     uint32_t bytes = i->aux[FGS__SIM_AUX_BYTES];
-    struct segment s = { .lo = 0 };
+    struct segment s = {.lo = 0};
     int lane = fgs__sim_lane(w->exec);
     uint64_t buf[32], first;
     const uint64_t *addr = addresses(w, i, buf);

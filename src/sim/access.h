@@ -10,20 +10,20 @@
 
 /* Fields of an instruction that the two functions use. */
 enum {
-    FGS__SIM_ADDR = 9,       /* op[]: the base address; imm is the offset    */
-    FGS__SIM_AUX_BYTES = 2,  /* aux[]: bytes that a lane accesses            */
-    FGS__SIM_AUX_SPACE = 3   /* aux[]: enum fgs__sim_space | flags           */
+    FGS__SIM_ADDR = 9,      /* op[]: the base address; imm is the offset    */
+    FGS__SIM_AUX_BYTES = 2, /* aux[]: bytes that a lane accesses            */
+    FGS__SIM_AUX_SPACE = 3  /* aux[]: enum fgs__sim_space | flags           */
 };
 
 enum fgs__sim_space {
     FGS__SIM_GENERIC,
-    FGS__SIM_GLOBAL,  /* .const too: it lies in device memory */
+    FGS__SIM_GLOBAL, /* .const too: it lies in device memory */
     FGS__SIM_SHARED,
     FGS__SIM_PARAM,
     FGS__SIM_LOCAL,
     FGS__SIM_SPACE_MASK = 7,
-    FGS__SIM_ADDR32 = 8,      /* the base has 32-bit lanes */
-    FGS__SIM_UNIFORM = 16     /* the base is the same in all lanes */
+    FGS__SIM_ADDR32 = 8,  /* the base has 32-bit lanes */
+    FGS__SIM_UNIFORM = 16 /* the base is the same in all lanes */
 };
 
 enum fgs__sim_shape {
@@ -34,8 +34,8 @@ enum fgs__sim_shape {
 
 struct fgs__sim_access {
     enum fgs__sim_shape shape;
-    uint64_t latency_ps;  /* of a load                                       */
-    bool shared;          /* the first lane's is shared memory               */
+    uint64_t latency_ps; /* of a load                                       */
+    bool shared;         /* the first lane's is shared memory               */
     char *lane[32];
 };
 

@@ -207,8 +207,8 @@ static bool takes_type(unsigned op, unsigned type)
     }
 }
 
-static const uint8_t groups[] = { FGS__G_SEM, FGS__G_SCOPE, FGS__G_ATOM,
-                                  FGS__G_CACHE_HINT };
+static const uint8_t groups[] = {FGS__G_SPACE, FGS__G_SEM, FGS__G_SCOPE,
+                                 FGS__G_ATOM, FGS__G_CACHE_HINT};
 
 bool fgs__sim_sel_atom(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
@@ -224,12 +224,13 @@ bool fgs__sim_sel_atom(struct fgs__sim_decoder *d,
     if (!takes_type(op, type) || src->types != 1 ||
         (red && (cas || op == FGS__M_ATOM_EXCH)) ||
         src->operands - !!src->mod[FGS__G_CACHE_HINT] != 2 + !red + cas) {
-        fgs__sim_decode_error(d, src, "this operation, type and shape is not "
-                                      "executed");
+        fgs__sim_decode_error(d, src,
+                              "this operation, type and shape is not "
+                              "executed");
         return false;
     }
-    out->op[OP_DST] = red ? FGS__SIM_NOREF
-                          : fgs__sim_ref_dst(d, &src->operand[0], type);
+    out->op[OP_DST] =
+        red ? FGS__SIM_NOREF : fgs__sim_ref_dst(d, &src->operand[0], type);
     if (!red && out->op[OP_DST] == FGS__SIM_NOREF &&
         src->operand[0].kind != FGS__O_SINK)
         return false;
@@ -240,6 +241,6 @@ bool fgs__sim_sel_atom(struct fgs__sim_decoder *d,
     out->aux[AUX_OP] = op;
     out->aux[AUX_TYPE] = type;
     out->run = run_atom;
-    return fgs__sim_access_decode(d, src, &o[0],
-                                  fgs__ptx_types[type].bits / 8, out);
+    return fgs__sim_access_decode(d, src, &o[0], fgs__ptx_types[type].bits / 8,
+                                  out);
 }

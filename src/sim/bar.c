@@ -183,7 +183,7 @@ static bool select_warp(struct fgs__sim_decoder *d,
     return out->op[OP_MASK] != FGS__SIM_NOREF;
 }
 
-static const uint8_t groups[] = { FGS__G_ALIGNED };
+static const uint8_t groups[] = {FGS__G_ALIGNED};
 
 bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
                       const struct fgs__ptx_insn *src,
@@ -202,8 +202,9 @@ bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
     }
     if (src->operands > 1 && o[1].kind == FGS__O_INT &&
         (o[1].imm == 0 || o[1].imm % 32)) {
-        fgs__sim_decode_error(d, src, "the thread count of a barrier must be "
-                                      "a multiple of 32");
+        fgs__sim_decode_error(d, src,
+                              "the thread count of a barrier must be "
+                              "a multiple of 32");
         return false;
     }
     if (arrives && src->operands < 2) {

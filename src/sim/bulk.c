@@ -15,19 +15,19 @@
 enum { PARTS = 4 };
 
 struct fgs__sim_copy {
-    struct fgs__sim_copy *next;    /* by due_ps                              */
+    struct fgs__sim_copy *next; /* by due_ps                              */
     struct fgs__sim_copy_req req;
     struct fgs__sim_check check;
     uint64_t due_ps;
-    uint64_t pause_ps;             /* most between two parts                 */
-    uint32_t chunks, group;        /* of the copy, in a group                */
-    uint32_t groups, step, at;     /* the permutation and its place          */
+    uint64_t pause_ps;         /* most between two parts                 */
+    uint32_t chunks, group;    /* of the copy, in a group                */
+    uint32_t groups, step, at; /* the permutation and its place          */
     uint32_t parts, part;
-    bool backward;                 /* within a group                         */
+    bool backward; /* within a group                         */
     /* a store's */
     bool read, committed;
-    uint32_t age;                  /* groups of the thread committed since   */
-    char *data;                    /* its source as read                     */
+    uint32_t age; /* groups of the thread committed since   */
+    char *data;   /* its source as read                     */
 };
 
 /* ------------------------------------------------------------ life of one */
@@ -99,9 +99,9 @@ bool fgs__sim_copy_start(struct fgs__sim_block *b,
             return false;
         }
     }
-    c->check = fgs__sim_check_make(req->store ? FGS_MECHANISM_DISABLED
-                                              : req->mech,
-                                   (fgs_sim_sample)cfg->sample);
+    c->check =
+        fgs__sim_check_make(req->store ? FGS_MECHANISM_DISABLED : req->mech,
+                            (fgs_sim_sample)cfg->sample);
     permute(c, &b->rng);
     c->pause_ps = copy_ps / 2;
     /* A store's source is read before the first part is due. */
@@ -163,8 +163,8 @@ static bool move_part(struct fgs__sim_block *b, struct fgs__sim_copy *c,
     *bytes = 0;
     for (uint32_t n = from; n < to; n++) {
         uint32_t first = c->at * c->group;
-        uint32_t count = c->chunks - first < c->group ? c->chunks - first
-                                                      : c->group;
+        uint32_t count =
+            c->chunks - first < c->group ? c->chunks - first : c->group;
         size_t at = 16 * (size_t)first;
 
         hit |= fgs__sim_move(dst + at, src + at, count, c->backward, &c->check,

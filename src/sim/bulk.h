@@ -14,12 +14,12 @@ struct fgs__sim_copy_req {
     const struct fgs__ptx_insn *src; /* for messages                         */
     int64_t thread;                  /* in the block                         */
     uint64_t global;
-    char *host;                      /* of `global` at that generation       */
+    char *host; /* of `global` at that generation       */
     uint32_t generation;
     uint32_t shared, bytes;
-    uint32_t bar;                    /* a load's: offset of the mbarrier     */
-    fgs_mechanism mech;              /* a load's                             */
-    bool store;                      /* shared to global, by bulk_group      */
+    uint32_t bar;       /* a load's: offset of the mbarrier     */
+    fgs_mechanism mech; /* a load's                             */
+    bool store;         /* shared to global, by bulk_group      */
 };
 
 /* Put it on its way at device time now_ps.  False = no memory. */

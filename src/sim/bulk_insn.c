@@ -13,19 +13,12 @@ enum {
     AUX_FLAGS = 1
 };
 /* Flags; an address operand keeps its offset in aux[] or imm. */
-enum {
-    STORE = 1,
-    SHARED32 = 2,
-    GLOBAL32 = 4,
-    BAR32 = 8,
-    READ = 1
-};
+enum { STORE = 1, SHARED32 = 2, GLOBAL32 = 4, BAR32 = 8, READ = 1 };
 enum { AUX_SHARED_OFF = 2, AUX_BAR_OFF = 3 };
 
 /* Global side: 16-byte aligned and inside one allocation. */
-static bool check_global(struct fgs__sim_warp *w,
-                         const struct fgs__sim_insn *i, int lane,
-                         struct fgs__sim_copy_req *r)
+static bool check_global(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                         int lane, struct fgs__sim_copy_req *r)
 {
     const char *what = r->store ? "destination" : "source";
 
@@ -53,9 +46,9 @@ static bool check_global(struct fgs__sim_warp *w,
 static bool check_bar(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                       int lane, struct fgs__sim_copy_req *r)
 {
-    uint64_t addr = fgs__sim_lane_addr(w, i->op[OP_BAR],
-                                       i->aux[AUX_FLAGS] & BAR32,
-                                       (int32_t)i->aux[AUX_BAR_OFF], lane);
+    uint64_t addr =
+        fgs__sim_lane_addr(w, i->op[OP_BAR], i->aux[AUX_FLAGS] & BAR32,
+                           (int32_t)i->aux[AUX_BAR_OFF], lane);
     uint64_t bar;
 
     if (!fgs__sim_shared_offset(w, i, lane, addr, false, 8, 8,
@@ -84,15 +77,15 @@ static bool issue_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                        int lane)
 {
     uint32_t flags = i->aux[AUX_FLAGS];
-    struct fgs__sim_copy_req r = { .src = i->src, .store = flags & STORE };
+    struct fgs__sim_copy_req r = {.src = i->src, .store = flags & STORE};
     uint64_t shared = fgs__sim_lane_addr(w, i->op[OP_SHARED], flags & SHARED32,
                                          (int32_t)i->aux[AUX_SHARED_OFF], lane);
 
     r.thread = (int64_t)w->id * 32 + lane;
     r.mech = (fgs_mechanism)i->aux[AUX_MECH];
     r.bytes = ((const uint32_t *)fgs__sim_at(w, i->op[OP_BYTES]))[lane];
-    r.global = fgs__sim_lane_addr(w, i->op[OP_GLOBAL], flags & GLOBAL32, i->imm,
-                                  lane);
+    r.global =
+        fgs__sim_lane_addr(w, i->op[OP_GLOBAL], flags & GLOBAL32, i->imm, lane);
     if (r.bytes & 15) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
                             "the size of a bulk copy, %u bytes, is not a "
@@ -193,8 +186,9 @@ static bool take_direction(struct fgs__sim_decoder *d,
         *store = true;
         return true;
     }
-    fgs__sim_decode_error(d, src, "this form (spaces, masks, multicast, "
-                                  "ignore_oob) is not executed");
+    fgs__sim_decode_error(d, src,
+                          "this form (spaces, masks, multicast, "
+                          "ignore_oob) is not executed");
     return false;
 }
 
@@ -227,8 +221,7 @@ static bool select_copy(struct fgs__sim_decoder *d,
     out->op[OP_BYTES] = fgs__sim_ref_of(d, &o[2], FGS__T_U32);
     if (out->op[OP_BYTES] == FGS__SIM_NOREF ||
         !take_addr(d, src, &o[store], OP_SHARED, SHARED32, &shared_off, out) ||
-        !take_addr(d, src, &o[!store], OP_GLOBAL, GLOBAL32, &global_off,
-                   out) ||
+        !take_addr(d, src, &o[!store], OP_GLOBAL, GLOBAL32, &global_off, out) ||
         (!store && !take_addr(d, src, &o[3], OP_BAR, BAR32, &bar_off, out)))
         return false;
     out->aux[AUX_SHARED_OFF] = (uint32_t)shared_off;

@@ -35,8 +35,8 @@ bool fgs__sim_sel_fence(struct fgs__sim_decoder *d,
                         const struct fgs__ptx_insn *src,
                         struct fgs__sim_insn *out)
 {
-    static const uint8_t groups[] = { FGS__G_SEM, FGS__G_SCOPE, FGS__G_LEVEL,
-                                      FGS__G_PROXY, FGS__G_RESTRICT };
+    static const uint8_t groups[] = {FGS__G_SEM, FGS__G_SCOPE, FGS__G_LEVEL,
+                                     FGS__G_PROXY, FGS__G_RESTRICT};
     unsigned scope = src->mod[FGS__G_SCOPE], level = src->mod[FGS__G_LEVEL];
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
@@ -48,8 +48,8 @@ bool fgs__sim_sel_fence(struct fgs__sim_decoder *d,
     }
     out->run = run_fence;
     /* membar is fence.sc of its level (ISA 9.7.15.5). */
-    out->aux[AUX_SC] = src->op == FGS__OP_MEMBAR ||
-                       src->mod[FGS__G_SEM] == FGS__M_SC;
+    out->aux[AUX_SC] =
+        src->op == FGS__OP_MEMBAR || src->mod[FGS__G_SEM] == FGS__M_SC;
     out->aux[AUX_PS] = scope == FGS__M_CTA || level == FGS__M_LEVEL_CTA ||
                                scope == FGS__M_CLUSTER
                            ? FGS__SIM_FENCE_CTA_PS
@@ -81,9 +81,8 @@ static const struct fgs__sim_insn *run_sleep(struct fgs__sim_warp *w,
     most *= FGS__SIM_PS_PER_NS;
     split->phase = 1;
     return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_TIME,
-                               w->now_ps +
-                                   fgs__sim_random(&w->block->rng) %
-                                       (most + 1));
+                               w->now_ps + fgs__sim_random(&w->block->rng) %
+                                               (most + 1));
 }
 
 bool fgs__sim_sel_sleep(struct fgs__sim_decoder *d,
@@ -114,8 +113,7 @@ static const struct fgs__sim_insn *run_launch(struct fgs__sim_warp *w,
 static const struct fgs__sim_insn *run_grid_wait(struct fgs__sim_warp *w,
                                                  const struct fgs__sim_insn *i)
 {
-    if (!atomic_load_explicit(&w->block->grid->deps_done,
-                              memory_order_acquire))
+    if (!atomic_load_explicit(&w->block->grid->deps_done, memory_order_acquire))
         return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_DEPS, FGS__SIM_NEVER);
     return i + 1;
 }

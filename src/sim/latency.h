@@ -10,13 +10,13 @@
 #include "sim/sim.h"
 
 enum {
-    FGS__SIM_GLOBAL_PS   = 400 * FGS__SIM_PS_PER_NS, /* load, atom; no cache */
-    FGS__SIM_SHARED_PS   = 15 * FGS__SIM_PS_PER_NS,
-    FGS__SIM_LOCAL_PS    = 15 * FGS__SIM_PS_PER_NS,  /* hits in L1           */
-    FGS__SIM_PARAM_PS    = 2 * FGS__SIM_PS_PER_NS,   /* constant cache       */
-    FGS__SIM_MBAR_PS     = 15 * FGS__SIM_PS_PER_NS,
-    FGS__SIM_BAR_PS      = 10 * FGS__SIM_PS_PER_NS,
-    FGS__SIM_ISSUE_PS    = 20 * FGS__SIM_PS_PER_NS,  /* of a bulk copy       */
+    FGS__SIM_GLOBAL_PS = 400 * FGS__SIM_PS_PER_NS, /* load, atom; no cache */
+    FGS__SIM_SHARED_PS = 15 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_LOCAL_PS = 15 * FGS__SIM_PS_PER_NS, /* hits in L1           */
+    FGS__SIM_PARAM_PS = 2 * FGS__SIM_PS_PER_NS,  /* constant cache       */
+    FGS__SIM_MBAR_PS = 15 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_BAR_PS = 10 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_ISSUE_PS = 20 * FGS__SIM_PS_PER_NS, /* of a bulk copy       */
     FGS__SIM_FENCE_CTA_PS = 5 * FGS__SIM_PS_PER_NS,
     FGS__SIM_FENCE_GPU_PS = 300 * FGS__SIM_PS_PER_NS,
     /* How long try_wait suspends without a hint: the ISA's system limit. */

@@ -11,8 +11,8 @@
 /* op[0..] destinations, FGS__SIM_NOREF for `_`. */
 enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
 enum {
-    COUNT_MASK = 0xf,    /* components                                       */
-    SIZE_SHIFT = 4,      /* log2 of a component's bytes in memory            */
+    COUNT_MASK = 0xf, /* components                                       */
+    SIZE_SHIFT = 4,   /* log2 of a component's bytes in memory            */
     SIGNED = 1 << 8,
     STRONG = 1 << 9,
     ACQUIRE = 1 << 10
@@ -55,8 +55,8 @@ GATHER(64)
 
 /* Chunks are always moved whole. */
 static FGS__DEVICE_MEMORY void gather_128(const struct fgs__sim_access *acc,
-                                          uint32_t exec, size_t at,
-                                          size_t step, bool strong, void *out)
+                                          uint32_t exec, size_t at, size_t step,
+                                          bool strong, void *out)
 {
     fgs__chunk *lane = out;
 
@@ -101,8 +101,8 @@ static void gather(const struct fgs__sim_access *acc, uint32_t exec, size_t at,
     return
 
 /* The extension is by the sign of the instruction's type. */
-static void extend(void *reg, unsigned reg_size, const void *raw,
-                   unsigned size, bool sign, uint32_t exec)
+static void extend(void *reg, unsigned reg_size, const void *raw, unsigned size,
+                   bool sign, uint32_t exec)
 {
     switch (size << 4 | reg_size << 1 | sign) {
     case 0x00:
@@ -224,8 +224,9 @@ static bool decode_dst(struct fgs__sim_decoder *d,
     if (out->op[n] == FGS__SIM_NOREF)
         return false;
     if (bits < 8 || log2_bytes(bits) < size) {
-        fgs__sim_decode_error(d, src, "the register is narrower than the "
-                                      "%u bytes loaded",
+        fgs__sim_decode_error(d, src,
+                              "the register is narrower than the "
+                              "%u bytes loaded",
                               1u << size);
         return false;
     }
@@ -235,14 +236,12 @@ static bool decode_dst(struct fgs__sim_decoder *d,
 
 /* Those of caches and evictions have no effect on what is loaded. */
 static const uint8_t groups[] = {
-    FGS__G_SEM,    FGS__G_SCOPE,  FGS__G_VEC,      FGS__G_CACHE,
-    FGS__G_EVICT1, FGS__G_EVICT2, FGS__G_CACHE_HINT, FGS__G_MMIO,
-    FGS__G_NC,     FGS__G_PREFETCH
-};
+    FGS__G_SPACE, FGS__G_SEM,    FGS__G_SCOPE,   FGS__G_VEC,
+    FGS__G_CACHE, FGS__G_EVICT1, FGS__G_EVICT2,  FGS__G_CACHE_HINT,
+    FGS__G_MMIO,  FGS__G_NC,     FGS__G_PREFETCH};
 
 bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
-                     const struct fgs__ptx_insn *src,
-                     struct fgs__sim_insn *out)
+                     const struct fgs__ptx_insn *src, struct fgs__sim_insn *out)
 {
     const struct fgs__ptx_operand *dst = &src->operand[0];
     const struct fgs__ptx_type_info *type = &fgs__ptx_types[src->type[0]];

@@ -51,8 +51,7 @@ static uint32_t get_count(uint64_t bar, unsigned at)
 {
     unsigned bits = count_bits(bar);
 
-    return (uint32_t)((1ull << bits) - get(bar, at, bits)) &
-           ((1u << bits) - 1);
+    return (uint32_t)((1ull << bits) - get(bar, at, bits)) & ((1u << bits) - 1);
 }
 
 static void set_count(uint64_t *bar, unsigned at, uint32_t count)

@@ -30,7 +30,7 @@
 enum {
     FGS__MBAR_V0_MAX = (1 << 20) - 1, /* arrivals                            */
     FGS__MBAR_V1_MAX = (1 << 9) - 1,
-    FGS__MBAR_TX_MAX = (1 << 20) - 1  /* either sign                         */
+    FGS__MBAR_TX_MAX = (1 << 20) - 1 /* either sign                         */
 };
 
 /* Rules that an operation can break; a barrier is unchanged then. */
@@ -49,7 +49,7 @@ enum fgs__mbar_rule {
 #define FGS__MBAR_ENUM(id, text) FGS__MBAR_##id,
     FGS__MBAR_RULES(FGS__MBAR_ENUM)
 #undef FGS__MBAR_ENUM
-    FGS__MBAR_RULE_COUNT
+        FGS__MBAR_RULE_COUNT
 };
 /* The rule as a sentence. */
 const char *fgs__mbar_text(enum fgs__mbar_rule r);
@@ -66,7 +66,7 @@ unsigned fgs__mbar_conditional(uint64_t bar); /* mod 2 */
 
 /* What an arrive is, besides its count. */
 enum {
-    FGS__MBAR_DROP = 1,      /* arrive_drop */
+    FGS__MBAR_DROP = 1, /* arrive_drop */
     FGS__MBAR_NOCOMPLETE = 2
 };
 

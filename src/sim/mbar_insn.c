@@ -9,19 +9,19 @@
 #include "sim/mbar.h"
 
 enum {
-    OP_DST = 0,     /* state, or predicate p                                 */
-    OP_REPORT = 1,  /* rp                                                    */
-    OP_VALUE = 2,   /* rv                                                    */
-    OP_ARG = 3,     /* count, tx-count, parity, state                        */
-    OP_HINT = 4,    /* ns, of try_wait                                       */
+    OP_DST = 0,    /* state, or predicate p                                 */
+    OP_REPORT = 1, /* rp                                                    */
+    OP_VALUE = 2,  /* rv                                                    */
+    OP_ARG = 3,    /* count, tx-count, parity, state                        */
+    OP_HINT = 4,   /* ns, of try_wait                                       */
     AUX_FACTS = 0
 };
 enum {
-    V1 = 1,            /* .layout::v1                                        */
+    V1 = 1, /* .layout::v1                                        */
     DROP = 2,
     NOCOMPLETE = 4,
     EXPECT_TX = 8,
-    PARITY = 16,       /* wait by parity, not by state                       */
+    PARITY = 16, /* wait by parity, not by state                       */
     CONDITIONAL = 32,
     TRY = 64
 };
@@ -30,8 +30,8 @@ static const struct fgs__sim_insn *broken(struct fgs__sim_warp *w,
                                           const struct fgs__sim_insn *i,
                                           int lane, enum fgs__mbar_rule rule)
 {
-    return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
-                               "%s", fgs__mbar_text(rule));
+    return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane, "%s",
+                               fgs__mbar_text(rule));
 }
 
 /* The object of a lane: its place in shared memory. */
@@ -96,8 +96,8 @@ static const struct fgs__sim_insn *run_init(struct fgs__sim_warp *w,
                 "the mbarrier object at shared address 0x%x is initialized "
                 "already: mbarrier.inval comes first",
                 at);
-        rule = fgs__mbar_init(&bar, i->aux[AUX_FACTS] & V1,
-                              arg_u32(w, i, lane));
+        rule =
+            fgs__mbar_init(&bar, i->aux[AUX_FACTS] & V1, arg_u32(w, i, lane));
         if (rule != FGS__MBAR_OK)
             return broken(w, i, lane, rule);
         memcpy(w->block->shared + at, &bar, sizeof bar);
@@ -130,8 +130,8 @@ static void put_pred(struct fgs__sim_warp *w, fgs__sim_ref ref, uint32_t mask)
     *pred = (*pred & ~w->exec) | (mask & w->exec);
 }
 
-static const struct fgs__sim_insn *run_check_layout(
-    struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+static const struct fgs__sim_insn *
+run_check_layout(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 {
     int layout = i->aux[AUX_FACTS] & V1 ? 1 : 0;
     uint32_t yes = 0;
@@ -271,8 +271,7 @@ static void put_report(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     uint64_t noise = 0;
     uint8_t *value;
 
-    if (i->op[OP_REPORT] == FGS__SIM_NOREF &&
-        i->op[OP_VALUE] == FGS__SIM_NOREF)
+    if (i->op[OP_REPORT] == FGS__SIM_NOREF && i->op[OP_VALUE] == FGS__SIM_NOREF)
         return;
     if (f->done != w->exec)
         noise = fgs__sim_random(&w->block->rng);
@@ -308,7 +307,7 @@ static const struct fgs__sim_insn *run_wait(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
     struct fgs__sim_split *split = fgs__sim_cur(w);
-    struct found f = { .done = 0 };
+    struct found f = {.done = 0};
 
     for (uint32_t m = w->exec; m; m &= m - 1)
         if (!look_lane(w, i, fgs__sim_lane(m), &f))
@@ -359,9 +358,9 @@ static bool take_outputs(struct fgs__sim_decoder *d,
         if (!take_dst(d, &o[0].child[0], FGS__T_PRED, &out->op[OP_DST]) ||
             !take_dst(d, &o[0].child[1], FGS__T_PRED, &out->op[OP_REPORT]))
             return false;
-    } else if (before > 0 && !take_dst(d, &o[0],
-                                       pred ? FGS__T_PRED : FGS__T_B64,
-                                       &out->op[OP_DST])) {
+    } else if (before > 0 &&
+               !take_dst(d, &o[0], pred ? FGS__T_PRED : FGS__T_B64,
+                         &out->op[OP_DST])) {
         return false;
     }
     return before < 2 || take_dst(d, &o[1], FGS__T_B8, &out->op[OP_VALUE]);
@@ -375,10 +374,9 @@ static bool take_inputs(struct fgs__sim_decoder *d,
     bool state = is_wait(src->op) && !src->mod[FGS__G_PARITY];
     const struct fgs__ptx_operand *o = &src->operand[src->operands - behind];
 
-    out->op[OP_ARG] = behind > 0 ? fgs__sim_ref_of(d, &o[0],
-                                                   state ? FGS__T_B64
-                                                         : FGS__T_U32)
-                                 : fgs__sim_ref_const(d, 1, 32);
+    out->op[OP_ARG] =
+        behind > 0 ? fgs__sim_ref_of(d, &o[0], state ? FGS__T_B64 : FGS__T_U32)
+                   : fgs__sim_ref_const(d, 1, 32);
     if (behind > 1)
         out->op[OP_HINT] = fgs__sim_ref_of(d, &o[1], FGS__T_U32);
     return out->op[OP_ARG] != FGS__SIM_NOREF &&
@@ -440,9 +438,9 @@ static bool select_pending(struct fgs__sim_decoder *d,
            out->op[OP_ARG] != FGS__SIM_NOREF;
 }
 
-static const uint8_t groups[] = { FGS__G_SEM,    FGS__G_SCOPE, FGS__G_LAYOUT,
-                                  FGS__G_PARITY, FGS__G_PHASE,
-                                  FGS__G_NOCOMPLETE };
+static const uint8_t groups[] = {FGS__G_SPACE,     FGS__G_SEM,    FGS__G_SCOPE,
+                                 FGS__G_LAYOUT,    FGS__G_PARITY, FGS__G_PHASE,
+                                 FGS__G_NOCOMPLETE};
 
 bool fgs__sim_sel_mbar(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
@@ -457,8 +455,9 @@ bool fgs__sim_sel_mbar(struct fgs__sim_decoder *d,
     while (before < src->operands && src->operand[before].kind != FGS__O_ADDR)
         before++;
     if (before >= src->operands || before > 2) {
-        fgs__sim_decode_error(d, src, "the operands are not executed in this "
-                                      "form");
+        fgs__sim_decode_error(d, src,
+                              "the operands are not executed in this "
+                              "form");
         return false;
     }
     for (int n = OP_DST; n <= OP_HINT; n++)

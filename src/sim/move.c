@@ -16,7 +16,7 @@ struct fgs__sim_check fgs__sim_check_make(fgs_mechanism mech,
                                           fgs_sim_sample sample)
 {
     const fgs_mechanism_info *info = fgs_mechanism_get_info(mech);
-    struct fgs__sim_check c = { .bits = info->bits, .sample = sample };
+    struct fgs__sim_check c = {.bits = info->bits, .sample = sample};
 
     c.any = info->checks == FGS__EVERY || sample == FGS_SIM_SAMPLE_ALL;
     for (unsigned at = 0; c.bits && at < 32; at += c.bits)
@@ -47,9 +47,9 @@ static inline fgs__chunk equal(fgs__chunk v, fgs__chunk pattern, unsigned bits)
 
 /* True when an element of a moved chunk matches; for `bits` 0 never. */
 #define MOVE(bits)                                                             \
-    static FGS__DEVICE_MEMORY bool move_##bits(                                \
-        char *dst, const char *src, uint32_t chunks, bool backward,            \
-        uint32_t pattern)                                                      \
+    static FGS__DEVICE_MEMORY bool move_##bits(char *dst, const char *src,     \
+                                               uint32_t chunks, bool backward, \
+                                               uint32_t pattern)               \
     {                                                                          \
         fgs__chunk want = _mm_set1_epi32((int)pattern);                        \
         fgs__chunk found = _mm_setzero_si128();                                \

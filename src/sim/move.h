@@ -7,9 +7,9 @@
 
 /* What a copy inspects: a row of mechanism.def and the sample policy. */
 struct fgs__sim_check {
-    unsigned bits;     /* width of an element; 0 = nothing is inspected      */
-    uint32_t pattern;  /* the sentinel repeated over 32 bits                 */
-    bool any;          /* every element counts, not only a sampled one       */
+    unsigned bits;    /* width of an element; 0 = nothing is inspected      */
+    uint32_t pattern; /* the sentinel repeated over 32 bits                 */
+    bool any;         /* every element counts, not only a sampled one       */
     fgs_sim_sample sample;
 };
 struct fgs__sim_check fgs__sim_check_make(fgs_mechanism mech,

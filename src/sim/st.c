@@ -7,12 +7,7 @@
 
 /* op[0..] sources. */
 enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
-enum {
-    COUNT_MASK = 0xf,
-    SIZE_SHIFT = 4,
-    STRONG = 1 << 9,
-    RELEASE = 1 << 10
-};
+enum { COUNT_MASK = 0xf, SIZE_SHIFT = 4, STRONG = 1 << 9, RELEASE = 1 << 10 };
 
 /* Lanes that store to one place do it in the order of their numbers. */
 #define SCATTER(bits)                                                          \
@@ -35,8 +30,8 @@ enum {
         } else {                                                               \
             for (uint32_t m = exec; m; m &= m - 1) {                           \
                 int l = fgs__sim_lane(m);                                      \
-                char *to = acc->shape == FGS__SIM_SAME ? acc->lane[0]          \
-                                                       : acc->lane[l];         \
+                char *to =                                                     \
+                    acc->shape == FGS__SIM_SAME ? acc->lane[0] : acc->lane[l]; \
                 *(volatile word *)(to + at) = lane[l];                         \
             }                                                                  \
         }                                                                      \
@@ -63,9 +58,8 @@ static FGS__DEVICE_MEMORY void scatter_128(const struct fgs__sim_access *acc,
     }
 }
 
-static void scatter(const struct fgs__sim_access *acc, uint32_t exec,
-                    size_t at, size_t step, bool strong, unsigned size,
-                    const void *from)
+static void scatter(const struct fgs__sim_access *acc, uint32_t exec, size_t at,
+                    size_t step, bool strong, unsigned size, const void *from)
 {
     switch (size) {
     case 0:
@@ -91,8 +85,7 @@ static void scatter(const struct fgs__sim_access *acc, uint32_t exec,
     return
 
 /* Low bits of a wider register. */
-static void narrow(void *out, unsigned size, const void *reg,
-                   unsigned reg_size)
+static void narrow(void *out, unsigned size, const void *reg, unsigned reg_size)
 {
     switch (size << 4 | reg_size) {
     case 0x01:
@@ -183,8 +176,9 @@ static bool decode_src(struct fgs__sim_decoder *d,
     if (out->op[n] == FGS__SIM_NOREF)
         return false;
     if (bits < 8 || log2_bytes(bits) < size) {
-        fgs__sim_decode_error(d, src, "the register is narrower than the "
-                                      "%u bytes stored",
+        fgs__sim_decode_error(d, src,
+                              "the register is narrower than the "
+                              "%u bytes stored",
                               1u << size);
         return false;
     }
@@ -194,13 +188,12 @@ static bool decode_src(struct fgs__sim_decoder *d,
 
 /* Those of caches and evictions have no effect on what is stored. */
 static const uint8_t groups[] = {
-    FGS__G_SEM,    FGS__G_SCOPE,  FGS__G_VEC,      FGS__G_CACHE,
+    FGS__G_SPACE,  FGS__G_SEM,    FGS__G_SCOPE,      FGS__G_VEC,  FGS__G_CACHE,
     FGS__G_EVICT1, FGS__G_EVICT2, FGS__G_CACHE_HINT, FGS__G_MMIO,
 };
 
 bool fgs__sim_sel_st(struct fgs__sim_decoder *d,
-                     const struct fgs__ptx_insn *src,
-                     struct fgs__sim_insn *out)
+                     const struct fgs__ptx_insn *src, struct fgs__sim_insn *out)
 {
     const struct fgs__ptx_operand *from = &src->operand[1];
     const struct fgs__ptx_type_info *type = &fgs__ptx_types[src->type[0]];

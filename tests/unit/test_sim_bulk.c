@@ -34,8 +34,8 @@ bool fgs__sim_mem_find(struct fgs__sim_mem *mem, uint64_t addr,
     (void)mem;
     if (freed || addr < GLOBAL_AT || addr >= GLOBAL_AT + BYTES)
         return false;
-    *out = (struct fgs__sim_range){ GLOBAL_AT, GLOBAL_AT + BYTES,
-                                    (char *)global };
+    *out =
+        (struct fgs__sim_range){GLOBAL_AT, GLOBAL_AT + BYTES, (char *)global};
     return true;
 }
 
@@ -80,7 +80,7 @@ static void heap_free(void *cookie, void *p)
     free(p);
 }
 
-static const fgs_allocator allocator = { heap_alloc, heap_free, NULL };
+static const fgs_allocator allocator = {heap_alloc, heap_free, NULL};
 
 static int setup(void **state)
 {
@@ -93,15 +93,15 @@ static int setup(void **state)
     freed = false;
     fault = CUDA_SUCCESS;
     fault_text[0] = 0;
-    code = (struct fgs__sim_code){ .alloc = &allocator };
-    grid = (struct fgs__sim_grid){ .code = &code, .shared_bytes = SHARED };
-    cfg = (fgs_sim_config){ .copy_ns = NS };
-    sm = (struct fgs__sim_sm){ .cfg = &cfg };
-    block = (struct fgs__sim_block){ .grid = &grid,
-                                     .sm = &sm,
-                                     .shared = shared,
-                                     .mbar_live = mbar_live,
-                                     .rng = 1 };
+    code = (struct fgs__sim_code){.alloc = &allocator};
+    grid = (struct fgs__sim_grid){.code = &code, .shared_bytes = SHARED};
+    cfg = (fgs_sim_config){.copy_ns = NS};
+    sm = (struct fgs__sim_sm){.cfg = &cfg};
+    block = (struct fgs__sim_block){.grid = &grid,
+                                    .sm = &sm,
+                                    .shared = shared,
+                                    .mbar_live = mbar_live,
+                                    .rng = 1};
     return 0;
 }
 
@@ -124,20 +124,23 @@ static uint64_t *bar_init(int layout)
 
 static bool load(uint32_t bytes, fgs_mechanism mech, uint64_t now_ps)
 {
-    struct fgs__sim_copy_req r = {
-        .global = GLOBAL_AT, .host = (char *)global, .bytes = bytes,
-        .bar = BAR, .mech = mech
-    };
+    struct fgs__sim_copy_req r = {.global = GLOBAL_AT,
+                                  .host = (char *)global,
+                                  .bytes = bytes,
+                                  .bar = BAR,
+                                  .mech = mech};
 
     return fgs__sim_copy_start(&block, &r, now_ps);
 }
 
 static bool store(uint32_t at, uint32_t bytes, int64_t thread, uint64_t now_ps)
 {
-    struct fgs__sim_copy_req r = {
-        .thread = thread, .global = GLOBAL_AT + at, .shared = at,
-        .host = (char *)global + at, .bytes = bytes, .store = true
-    };
+    struct fgs__sim_copy_req r = {.thread = thread,
+                                  .global = GLOBAL_AT + at,
+                                  .shared = at,
+                                  .host = (char *)global + at,
+                                  .bytes = bytes,
+                                  .store = true};
 
     return fgs__sim_copy_start(&block, &r, now_ps);
 }
@@ -160,11 +163,11 @@ static const struct {
     uint32_t sentinel, near; /* near: one bit away from it */
     bool every;
 } mechs[] = {
-    { FGS_MECHANISM_W32, 32, 0x80000000u, 0x80000001u, false },
-    { FGS_MECHANISM_W16, 16, 0x8000u, 0x0000u, false },
-    { FGS_MECHANISM_W8, 8, 0x80u, 0x81u, false },
-    { FGS_MECHANISM_W4, 4, 0x8u, 0x9u, false },
-    { FGS_MECHANISM_EACH_FF, 8, 0xffu, 0xfeu, true },
+    {FGS_MECHANISM_W32, 32, 0x80000000u, 0x80000001u, false},
+    {FGS_MECHANISM_W16, 16, 0x8000u, 0x0000u, false},
+    {FGS_MECHANISM_W8, 8, 0x80u, 0x81u, false},
+    {FGS_MECHANISM_W4, 4, 0x8u, 0x9u, false},
+    {FGS_MECHANISM_EACH_FF, 8, 0xffu, 0xfeu, true},
 };
 
 enum { MECHS = sizeof mechs / sizeof *mechs, CHUNKS = 5 };
@@ -186,8 +189,8 @@ static bool inspect(unsigned m, fgs_sim_sample sample, unsigned k, unsigned e,
     return hit;
 }
 
-static void sentinel_is_found_where_the_policy_looks_and_nowhere_else(
-    void **state)
+static void
+sentinel_is_found_where_the_policy_looks_and_nowhere_else(void **state)
 {
     uint64_t rng = 3;
 
@@ -199,16 +202,16 @@ static void sentinel_is_found_where_the_policy_looks_and_nowhere_else(
                 bool all = mechs[m].every, back = (k + e) & 1;
                 uint32_t s = mechs[m].sentinel;
 
-                assert_int_equal(inspect(m, FGS_SIM_SAMPLE_FIRST, k, e, s,
-                                         back, &rng),
-                                 all || e == 0);
-                assert_int_equal(inspect(m, FGS_SIM_SAMPLE_LAST, k, e, s, back,
-                                         &rng),
-                                 all || e == last);
+                assert_int_equal(
+                    inspect(m, FGS_SIM_SAMPLE_FIRST, k, e, s, back, &rng),
+                    all || e == 0);
+                assert_int_equal(
+                    inspect(m, FGS_SIM_SAMPLE_LAST, k, e, s, back, &rng),
+                    all || e == last);
                 assert_true(
                     inspect(m, FGS_SIM_SAMPLE_ALL, k, e, s, back, &rng));
-                assert_false(inspect(m, FGS_SIM_SAMPLE_ALL, k, e,
-                                     mechs[m].near, back, &rng));
+                assert_false(inspect(m, FGS_SIM_SAMPLE_ALL, k, e, mechs[m].near,
+                                     back, &rng));
             }
 }
 
@@ -259,11 +262,11 @@ static void copy_without_a_mechanism_inspects_nothing(void **state)
 
     (void)state;
     memset(src, 0, sizeof src);
-    assert_false(fgs__sim_move((char *)dst, (const char *)src, 4, false, &c,
-                               &rng));
+    assert_false(
+        fgs__sim_move((char *)dst, (const char *)src, 4, false, &c, &rng));
     memset(src, 0xff, sizeof src);
-    assert_false(fgs__sim_move((char *)dst, (const char *)src, 4, true, &c,
-                               &rng));
+    assert_false(
+        fgs__sim_move((char *)dst, (const char *)src, 4, true, &c, &rng));
     assert_memory_equal(src, dst, sizeof src);
 }
 
@@ -278,11 +281,11 @@ static void nibbles_are_compared_where_they_lie(void **state)
     (void)state;
     memset(src, 0x11, sizeof src);
     src[7] = 0x20; /* bits 5..2 read 1000 */
-    assert_false(fgs__sim_move((char *)dst, (const char *)src, 1, false, &c,
-                               &rng));
+    assert_false(
+        fgs__sim_move((char *)dst, (const char *)src, 1, false, &c, &rng));
     src[7] = 0x80;
-    assert_true(fgs__sim_move((char *)dst, (const char *)src, 1, false, &c,
-                              &rng));
+    assert_true(
+        fgs__sim_move((char *)dst, (const char *)src, 1, false, &c, &rng));
 }
 
 /* ------------------------------------------------------- times and order -- */

@@ -112,17 +112,16 @@ static void same(uint64_t bar, const struct model *m)
     uint8_t value = 77;
     unsigned primary = m->primary & 1, conditional = m->conditional & 1;
 
-    assert_true(fgs__mbar_layout(bar) == m->layout &&
-                fgs__mbar_pending(bar) == m->pending &&
-                fgs__mbar_expected(bar) == m->expected &&
-                fgs__mbar_tx(bar) == m->tx &&
-                fgs__mbar_primary(bar) == m->primary % 4 &&
-                fgs__mbar_done_primary(bar, primary ^ 1) &&
-                !fgs__mbar_done_primary(bar, primary) &&
-                fgs__mbar_done_conditional(bar, conditional ^ 1) &&
-                !fgs__mbar_done_conditional(bar, conditional) &&
-                fgs__mbar_reported(bar, &value) == m->last_report &&
-                value == 0);
+    assert_true(
+        fgs__mbar_layout(bar) == m->layout &&
+        fgs__mbar_pending(bar) == m->pending &&
+        fgs__mbar_expected(bar) == m->expected && fgs__mbar_tx(bar) == m->tx &&
+        fgs__mbar_primary(bar) == m->primary % 4 &&
+        fgs__mbar_done_primary(bar, primary ^ 1) &&
+        !fgs__mbar_done_primary(bar, primary) &&
+        fgs__mbar_done_conditional(bar, conditional ^ 1) &&
+        !fgs__mbar_done_conditional(bar, conditional) &&
+        fgs__mbar_reported(bar, &value) == m->last_report && value == 0);
 }
 
 static unsigned long walked;
@@ -151,13 +150,11 @@ static void object_agrees_with_the_model_on_all_short_histories(void **state)
     (void)state;
     for (int layout = 0; layout < 2; layout++)
         for (uint32_t count = 1; count <= 3; count++) {
-            struct model m = { .layout = layout,
-                               .pending = count,
-                               .expected = count };
+            struct model m = {
+                .layout = layout, .pending = count, .expected = count};
             uint64_t bar;
 
-            assert_int_equal(fgs__mbar_init(&bar, layout, count),
-                             FGS__MBAR_OK);
+            assert_int_equal(fgs__mbar_init(&bar, layout, count), FGS__MBAR_OK);
             same(bar, &m);
             walk(bar, &m, 6);
         }
@@ -174,12 +171,9 @@ static void init_gives_the_bits_of_compiled_code(void **state)
         int layout;
         uint32_t count, low, high;
     } row[] = {
-        { 0, 1, 0x001ffffe, 0x7ffff800 },
-        { 0, 256, 0x001ffe00, 0x7ff80000 },
-        { 0, 1048575, 0x00000002, 0x00000800 },
-        { 1, 1, 0x00001ff1, 0x000ff800 },
-        { 1, 256, 0x00001001, 0x00080000 },
-        { 1, 511, 0x00000011, 0x00000800 },
+        {0, 1, 0x001ffffe, 0x7ffff800},       {0, 256, 0x001ffe00, 0x7ff80000},
+        {0, 1048575, 0x00000002, 0x00000800}, {1, 1, 0x00001ff1, 0x000ff800},
+        {1, 256, 0x00001001, 0x00080000},     {1, 511, 0x00000011, 0x00000800},
     };
 
     (void)state;
@@ -208,8 +202,8 @@ static void init_refuses_counts_that_the_layout_cannot_hold(void **state)
 }
 
 /* Compiled code takes 2^20 - (state >> 43 & 0xfffff). */
-static void state_has_the_pending_count_where_compiled_code_takes_it(
-    void **state)
+static void
+state_has_the_pending_count_where_compiled_code_takes_it(void **state)
 {
     (void)state;
     for (uint32_t count = 2; count < 1u << 20; count += 4093) {
@@ -258,8 +252,7 @@ static void tx_count_reaches_both_ends_and_no_further(void **state)
         assert_int_equal(fgs__mbar_tx(bar), -1048575);
         before = bar;
         assert_int_equal(fgs__mbar_complete_tx(&bar, 1), FGS__MBAR_TX);
-        assert_int_equal(fgs__mbar_complete_tx(&bar, UINT32_MAX),
-                         FGS__MBAR_TX);
+        assert_int_equal(fgs__mbar_complete_tx(&bar, UINT32_MAX), FGS__MBAR_TX);
         assert_true(bar == before);
         assert_int_equal(fgs__mbar_pending(bar), 1);
     }
@@ -281,7 +274,8 @@ static void arrive_refuses_counts_out_of_range(void **state)
     assert_int_equal(fgs__mbar_primary(v1), 1);
 }
 
-/* ------------------------------------------- phases as the guide has them -- */
+/* ------------------------------------------- phases as the guide has them --
+ */
 
 /* 4.6.3.1: a reported phase completes for the primary phase alone; the
  * conditional one keeps its parity however often the copy is re-issued. */
