@@ -20,6 +20,7 @@ struct ptx_run {
     void *out; /* copied in first, so that it may be preset  */
     size_t out_bytes;
     fgs_sim_config *cfg; /* NULL = as it is                            */
+    bool quiet;          /* do not print the log                           */
     char log[400];       /* of the module's load                       */
 };
 
@@ -84,7 +85,7 @@ static FGS__UNUSED CUresult ptx_run(struct ptx_run *r)
         cu = ptx_run_kernel(r, mod, in, out);
     if (!cu && r->out_bytes)
         cu = fgs__sim_cuMemcpyDtoH(r->out, out, r->out_bytes);
-    if (cu && r->log[0])
+    if (cu && r->log[0] && !r->quiet)
         fprintf(stderr, "%s\n", r->log);
     fgs__sim_cuCtxDestroy(ctx);
     return cu;
