@@ -148,9 +148,13 @@ static CUresult fake_cuLaunchKernelEx(const CUlaunchConfig *config,
     if (r != CUDA_SUCCESS)
         return r;
     fake.launches++;
-    for (unsigned i = 0; i < config->numAttrs; i++)
-        fake.pdl_launches += config->attrs[i].id ==
-            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        if (config->attrs[i].id !=
+            CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            continue;
+        fake.pdl_launches++;
+        fake.pdl_last = fake.launches;
+    }
     return real.cuLaunchKernelEx(config, f, params, extra);
 }
 

@@ -38,8 +38,9 @@ struct fake {
     const char *jit_log;  /* ... this error log                              */
     char *refused;        /* text that was refused for its version           */
     long cubins;          /* cubins loaded                                   */
-    int pdl_launches;     /* launches with programmatic serialization        */
     long launches;
+    long pdl_launches;    /* launches with programmatic serialization ...    */
+    long pdl_last;        /* ... and the number of the last one              */
 };
 
 /* The fake's state; exported as "fake_state". */

@@ -155,6 +155,50 @@ static void plan_runs_again_after_a_failed_driver_call(void **state)
     assert_int_equal(fakelib_live(fake), 0);
 }
 
+/* Init and producer were launched, the consumer was not: the call comes back
+ * when they have ended. */
+static void broken_launch_leaves_nothing_running(void **state)
+{
+    struct rig_opts o = { .provider = "cuda", .tiles = 8, .work_ns = 3000000 };
+    CUresult (*query)(CUstream), (*push)(CUcontext), (*pop)(CUcontext *);
+    CUresult (*retain)(CUcontext *, CUdevice), (*release)(CUdevice);
+    const struct {
+        void *fn;
+        const char *name;
+    } procs[] = { { &query, "cuStreamQuery" },
+                  { &push, "cuCtxPushCurrent" },
+                  { &pop, "cuCtxPopCurrent" },
+                  { &retain, "cuDevicePrimaryCtxRetain" },
+                  { &release, "cuDevicePrimaryCtxRelease" } };
+    CUcontext ctx, was;
+    struct rig rig;
+    fgs_error err;
+
+    (void)state;
+    RIG_OK(rig_make(&rig, &o, &err), err);
+    free(rig_fill(&rig, 5));
+    for (size_t i = 0; i < sizeof procs / sizeof *procs; i++) {
+        void *p = fgs_device_get_proc(rig.dev, procs[i].name);
+
+        assert_non_null(p);
+        memcpy(procs[i].fn, &p, sizeof p);
+    }
+    assert_int_equal(retain(&ctx, 0), CUDA_SUCCESS);
+    assert_int_equal(push(ctx), CUDA_SUCCESS);
+    fake->fail_call = "cuLaunchKernelEx";
+    fake->fail_with = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    fake->fail_at = 3;
+    assert_int_equal(fgs_plan_run(rig.plan, NULL, 1, &err), FGS_E_DRIVER);
+    assert_int_equal(query(NULL), CUDA_SUCCESS);
+    assert_string_equal(err.name, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+    assert_non_null(strstr(err.text, "fgs_report_consume, 8 blocks, round 0"));
+    fake->fail_call = NULL;
+    assert_int_equal(pop(&was), CUDA_SUCCESS);
+    assert_int_equal(release(0), CUDA_SUCCESS);
+    rig_free(&rig);
+    assert_int_equal(fakelib_live(fake), 0);
+}
+
 static void lost_context_is_a_fault(void **state)
 {
     struct rig_opts o = { .provider = "cuda", .tiles = 2 };
@@ -207,6 +251,7 @@ int main(void)
         TEST(failing_allocator_leaves_nothing_behind),
         TEST(failing_driver_call_leaves_nothing_behind),
         TEST(plan_runs_again_after_a_failed_driver_call),
+        TEST(broken_launch_leaves_nothing_running),
         TEST(lost_context_is_a_fault),
         TEST(missing_entry_point_stops_a_run_before_it_starts),
     };

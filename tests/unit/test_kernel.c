@@ -207,6 +207,23 @@ static void text_that_is_changed_takes_effect(void **state)
     rig_free(&r);
 }
 
+static void attribute_is_set_on_the_consumer_alone(void **state)
+{
+    struct rig_opts o = { .provider = "cuda", .tiles = 2 };
+    struct rig r;
+    fgs_error err;
+
+    (void)state;
+    RIG_OK(rig_make(&r, &o, &err), err);
+    free(rig_fill(&r, 1));
+    RIG_OK(fgs_plan_run(r.plan, NULL, 4, &err), err);
+    RIG_OK(fgs_plan_wait(r.plan, &err), err);
+    assert_int_equal(fake->launches, 3 * 4);
+    assert_int_equal(fake->pdl_launches, 4);
+    assert_int_equal(fake->pdl_last, 3 * 4);
+    rig_free(&r);
+}
+
 /* Without griddepcontrol.wait nothing would order the consumer's end. */
 static void attribute_is_left_out_without_a_wait_in_the_text(void **state)
 {
@@ -545,6 +562,7 @@ int main(void)
         TEST(text_that_is_newer_than_all_is_refused),
         TEST(text_that_breaks_its_contract_is_refused),
         TEST(text_that_is_changed_takes_effect),
+        TEST(attribute_is_set_on_the_consumer_alone),
         TEST(attribute_is_left_out_without_a_wait_in_the_text),
         TEST(strong_copy_goes_through_nvjitlink),
         TEST(weak_copy_is_taken_where_nobody_takes_the_strong_one),
