@@ -206,7 +206,8 @@ MORE_OK = $(call SCRIPT_ok,$(PTX_SH) $(CHECK_SH))
 # What opens a device or starts threads runs under TSan too; what looks at
 # FGS_PROVIDER runs on a real device.
 THREAD_OK = $(patsubst tests/unit/%.c,$(B)/ok/unit/%, \
-            $(shell grep -lE 'fgs_device_open|fgs_sim_get_proc|pthread' \
+            $(shell grep -lE \
+              'fgs_device_open|sim_calls|fgs_sim_get_proc|pthread' \
               tests/unit/*.c 2>/dev/null)) $(B)/ok/unit/test_tool_run
 ANY_OK  = $(patsubst tests/unit/%.c,$(B)/ok/any/%, \
             $(shell grep -l FGS_PROVIDER tests/unit/*.c 2>/dev/null))
