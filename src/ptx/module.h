@@ -204,6 +204,7 @@ struct fgs__ptx_diags {
     struct fgs__ptx_diag item[FGS__PTX_DIAGS];
     uint32_t count;            /* all errors, kept or not                    */
     int newer_version;
+    bool nomem;                /* a text could not be kept                   */
 };
 void fgs__ptx_diags_init(struct fgs__ptx_diags *d, const fgs_allocator *a);
 void fgs__ptx_diags_free(struct fgs__ptx_diags *d);

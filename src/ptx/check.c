@@ -1,0 +1,498 @@
+/* check.c -- instructions against their rows of opcode.def
+ *
+ * The columns of a row, in a notation of their own:
+ *
+ *   types   sets of types, one for each type word, separated by blanks.  A set
+ *           is types and classes (bits int flt half packed, see words.c) with
+ *           | between them; ? in front: the word may be absent.
+ *   mods    groups of modifier.def, separated by blanks:
+ *             GROUP{2}{!}{=word,word}{:types}
+ *           2: two words of it (state spaces of a copy); !: required; =: only
+ *           these words; :types: with these (first) types only.  A group may
+ *           stand several times with different types.
+ *   shape   operands in order, separated by blanks:
+ *             role{v}{:type}{?{!}{condition}}
+ *           v: a vector when the instruction has .v2 .v4 .v8; :type: this type
+ *           instead of the instruction's first, :1 its second; :- address of
+ *           which the opcode's rule checks the space; ?: optional, ?word or
+ *           ?GROUP: there exactly when that modifier is, ?!: when it is not.
+ *           Roles:
+ *             d  result register                D  may be wider than the type
+ *             e  result register or _           w  result, doubled by .wide
+ *             s  source, register or immediate  S  may be wider than the type
+ *             t  source, doubled by .wide       X  may be wider or special
+ *             y  source, or address of a variable
+ *             r  register only                  i  immediate only
+ *             p  predicate result               P  p or p|q
+ *             Q  result or result|predicate     E  (result or _)|predicate
+ *             W  p or p|q, where q may be _ and p may not
+ *             c  predicate source or its !      a  address    l  label
+ *           * alone: the opcode's rule looks at the operands.
+ *
+ * What a row cannot say is a function, listed in `rules` by opcode.
+ */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+#include <stdarg.h>
+
+typedef void (*rule_fn)(struct fgs__check *c);
+
+static const rule_fn rules[FGS__OP_COUNT] = {
+    [FGS__OP_MOV] = fgs__check_mov,
+    [FGS__OP_LD] = fgs__check_memory,
+    [FGS__OP_ST] = fgs__check_memory,
+    [FGS__OP_CVTA] = fgs__check_arith,
+    [FGS__OP_CVT] = fgs__check_cvt,
+    [FGS__OP_MUL] = fgs__check_arith,
+    [FGS__OP_MAD] = fgs__check_arith,
+    [FGS__OP_MIN] = fgs__check_arith,
+    [FGS__OP_MAX] = fgs__check_arith,
+    [FGS__OP_SETP] = fgs__check_setp,
+    [FGS__OP_VOTE] = fgs__check_setp,
+    [FGS__OP_ATOM] = fgs__check_atom,
+    [FGS__OP_RED] = fgs__check_atom,
+    [FGS__OP_BAR_SYNC] = fgs__check_barrier,
+    [FGS__OP_BARRIER_SYNC] = fgs__check_barrier,
+    [FGS__OP_BAR_ARRIVE] = fgs__check_barrier,
+    [FGS__OP_FENCE_PROXY] = fgs__check_order,
+    [FGS__OP_MBAR_INIT] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_EXPECT_TX] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_COMPLETE_TX] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_ARRIVE] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_ARRIVE_DROP] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_ARRIVE_EXPECT_TX] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_ARRIVE_DROP_EXPECT_TX] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_TEST_WAIT] = fgs__check_mbarrier,
+    [FGS__OP_MBAR_TRY_WAIT] = fgs__check_mbarrier,
+    [FGS__OP_BULK_COPY] = fgs__check_bulk,
+    [FGS__OP_BULK_WAIT] = fgs__check_bulk,
+};
+
+/* -------------------------------------------------------------- errors -- */
+
+void fgs__check_error(struct fgs__check *c, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fgs__parse_error(c->p, c->i->pos, "%s: %s", c->name, text);
+}
+
+void fgs__check_mod_error(struct fgs__check *c, unsigned group, const char *fmt,
+                          ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fgs__parse_error(c->p, c->i->mod[group] ? c->mod_at[group] : c->i->pos,
+                     "%s: %s", c->name, text);
+}
+
+void fgs__check_operand_error(struct fgs__check *c,
+                              const struct fgs__ptx_operand *o, const char *fmt,
+                              ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fgs__parse_error(c->p, o->pos, "%s: %s", c->name, text);
+}
+
+/* --------------------------------------------------------------- words -- */
+
+static bool add_type(struct fgs__check *c, const struct fgs__tok *tok,
+                     unsigned type)
+{
+    struct fgs__ptx_insn *i = c->i;
+
+    if (i->types >= c->row->types) {
+        fgs__parse_error(c->p, tok->pos, c->row->types
+                         ? "%s: type %s is one type too many"
+                         : "%s: no type is allowed, %s is one",
+                         c->name, fgs__parse_text(tok).s);
+        return false;
+    }
+    c->type_at[i->types] = tok->pos;
+    i->type[i->types++] = (uint8_t)type;
+    return true;
+}
+
+static bool add_space(struct fgs__check *c, const struct fgs__tok *tok,
+                      unsigned mod)
+{
+    struct fgs__ptx_insn *i = c->i;
+    unsigned n = i->space[0] ? i->space[1] ? 2 : 1 : 0;
+
+    if (n >= c->row->spaces || n > 1) {
+        fgs__parse_error(c->p, tok->pos, "%s: %s is one state space too many",
+                         c->name, fgs__parse_text(tok).s);
+        return false;
+    }
+    i->space[n] = (uint8_t)mod;
+    if (!n) {
+        i->mod[FGS__G_SPACE] = (uint8_t)mod;
+        c->mod_at[FGS__G_SPACE] = tok->pos;
+    }
+    return true;
+}
+
+static bool add_mod(struct fgs__check *c, const struct fgs__tok *tok,
+                    unsigned mod)
+{
+    unsigned g = fgs__mods[mod].group;
+
+    if (g == FGS__G_SPACE)
+        return add_space(c, tok, mod);
+    if (c->i->mod[g] == mod) {
+        fgs__parse_error(c->p, tok->pos, "%s: %s is given twice", c->name,
+                         fgs__parse_text(tok).s);
+        return false;
+    }
+    if (c->i->mod[g]) {
+        fgs__parse_error(c->p, tok->pos, "%s: '.%s' and %s exclude each other",
+                         c->name, fgs__mods[c->i->mod[g]].word,
+                         fgs__parse_text(tok).s);
+        return false;
+    }
+    c->i->mod[g] = (uint8_t)mod;
+    c->mod_at[g] = tok->pos;
+    return true;
+}
+
+bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
+                     bool first)
+{
+    const struct fgs__word *w = fgs__word_find(tok->hash, tok->s, tok->n);
+    unsigned m = w ? w->mod : 0;
+
+    while (m && !(c->row->groups >> fgs__mods[m].group & 1))
+        m = fgs__mods[m].same;
+    if (m == FGS__M_PARITY && !first) {
+        fgs__parse_error(c->p, tok->pos, "%s: '.parity' must follow the "
+                         "opcode directly", c->name);
+        return false;
+    }
+    if (m)
+        return add_mod(c, tok, m);
+    if (w && w->type)
+        return add_type(c, tok, w->type);
+    fgs__parse_error(c->p, tok->pos, w && (w->mod || w->directive)
+                     ? "%s: modifier %s is not allowed"
+                     : "%s: unknown modifier %s",
+                     c->name, fgs__parse_text(tok).s);
+    return false;
+}
+
+static void check_types(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (i->types < c->row->types_least) {
+        fgs__check_error(c, i->types ? "a second type is missing"
+                                     : "a type is missing");
+        return;
+    }
+    for (unsigned n = 0; n < i->types; n++) {
+        if (!(c->row->type[n] >> i->type[n] & 1)) {
+            fgs__parse_error(c->p, c->type_at[n], "%s: type .%s is not allowed",
+                             c->name, fgs__ptx_types[i->type[n]].word);
+            return;
+        }
+    }
+}
+
+/* "one of .lo .hi .wide": what a required group may be. */
+static void missing(struct fgs__check *c, const struct fgs__row_mod *m)
+{
+    char text[200] = "";
+    size_t n = 0;
+
+    for (unsigned k = 1; k < FGS__M_COUNT; k++) {
+        if (fgs__mods[k].group != m->group ||
+            !(m->bits >> fgs__mods[k].bit & 1))
+            continue;
+        n += (size_t)snprintf(text + n, sizeof text - n, " .%s",
+                              fgs__mods[k].word);
+        if (n >= sizeof text)
+            break;
+    }
+    fgs__check_error(c, strchr(text + 1, ' ') ? "one of%s is needed"
+                                              : "needs%s", text);
+}
+
+static bool word_ok(const struct fgs__row_mod *m, unsigned mod)
+{
+    return !mod || m->bits >> fgs__mods[mod].bit & 1;
+}
+
+static void check_mods(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    uint64_t type = i->types ? (uint64_t)1 << i->type[0] : 0;
+    uint64_t good = 0;
+
+    for (unsigned n = 0; n < c->row->mods; n++) {
+        const struct fgs__row_mod *m = &c->row->mod[n];
+        unsigned mod = i->mod[m->group];
+
+        if (m->types != UINT64_MAX && !(m->types & type))
+            continue;
+        if (!mod && m->required) {
+            missing(c, m);
+            return;
+        }
+        if (word_ok(m, mod) && (m->group != FGS__G_SPACE ||
+                                word_ok(m, i->space[1])))
+            good |= (uint64_t)1 << m->group;
+    }
+    for (unsigned g = 0; g < FGS__G_COUNT; g++) {
+        unsigned mod = i->mod[g];
+
+        if (!mod || good >> g & 1)
+            continue;
+        if (i->types)
+            fgs__check_mod_error(c, g, "'.%s' is not allowed with type .%s",
+                                 fgs__mods[mod].word,
+                                 fgs__ptx_types[i->type[0]].word);
+        else
+            fgs__check_mod_error(c, g, "'.%s' is not allowed",
+                                 fgs__mods[mod].word);
+        return;
+    }
+}
+
+/* ------------------------------------------------------------ operands -- */
+
+static bool is_pred(const struct fgs__ptx_operand *o)
+{
+    return o->kind == FGS__O_REG && o->sym->type == FGS__T_PRED && !o->neg;
+}
+
+static bool check_pred(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                       bool sink)
+{
+    if (is_pred(o) || (sink && o->kind == FGS__O_SINK))
+        return true;
+    fgs__check_operand_error(c, o, sink ? "a predicate register or _ expected"
+                                        : "a predicate register expected");
+    return false;
+}
+
+static bool check_pred_source(struct fgs__check *c,
+                              const struct fgs__ptx_operand *o)
+{
+    if ((o->kind == FGS__O_REG && o->sym->type == FGS__T_PRED) ||
+        o->kind == FGS__O_INT)
+        return true;
+    fgs__check_operand_error(c, o, "a predicate expected");
+    return false;
+}
+
+/* p|q in its variants; `first` checks what stands before the bar. */
+static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                       char role, enum fgs__ptx_type t)
+{
+    if (o->kind != FGS__O_PAIR) {
+        if (role == 'E') {
+            fgs__check_operand_error(c, o, "result|predicate expected");
+            return false;
+        }
+        if (role == 'Q')
+            return fgs__check_value(c, o, t, FGS__USE_DEST);
+        return check_pred(c, o, false);
+    }
+    switch (role) {
+    case 'P': /* setp takes _ on either side */
+        return check_pred(c, &o->child[0], true) &&
+            check_pred(c, &o->child[1], true);
+    case 'W':
+        return check_pred(c, &o->child[0], false) &&
+            check_pred(c, &o->child[1], true);
+    case 'Q':
+        return fgs__check_value(c, &o->child[0], t, FGS__USE_DEST) &&
+            check_pred(c, &o->child[1], true);
+    default:
+        return fgs__check_value(c, &o->child[0], FGS__T_B32,
+                                FGS__USE_DEST | FGS__USE_SINK) &&
+            check_pred(c, &o->child[1], false);
+    }
+}
+
+/* The type that .wide makes of a factor's. */
+static enum fgs__ptx_type doubled(const struct fgs__ptx_insn *i)
+{
+    if (i->mod[FGS__G_WIDTH] != FGS__M_WIDE)
+        return (enum fgs__ptx_type)i->type[0];
+    switch (i->type[0]) {
+    case FGS__T_U16:
+        return FGS__T_U32;
+    case FGS__T_S16:
+        return FGS__T_S32;
+    case FGS__T_U32:
+        return FGS__T_U64;
+    default:
+        return FGS__T_S64;
+    }
+}
+
+static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                         enum fgs__ptx_type t, unsigned use)
+{
+    unsigned n = c->i->mod[FGS__G_VEC] == FGS__M_V2 ? 2
+        : c->i->mod[FGS__G_VEC] == FGS__M_V4 ? 4 : 8;
+
+    if (o->kind == FGS__O_REG && o->sym->vec == n && !o->comp) {
+        if (fgs__check_fits(o->sym->type, t, use & FGS__USE_WIDE))
+            return true;
+        fgs__check_operand_error(c, o, "register '%s' is .%s, not .%s",
+                                 o->sym->name,
+                                 fgs__ptx_types[o->sym->type].word,
+                                 fgs__ptx_types[t].word);
+        return false;
+    }
+    if (o->kind != FGS__O_VEC || o->children != n) {
+        fgs__check_operand_error(c, o, "a vector of %u expected", n);
+        return false;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        if (!fgs__check_value(c, &o->child[k], t,
+                              use | (use & FGS__USE_DEST ? FGS__USE_SINK : 0)))
+            return false;
+    }
+    return true;
+}
+
+static bool check_label(struct fgs__check *c, const struct fgs__ptx_operand *o)
+{
+    if (o->kind == FGS__O_LABEL)
+        return true;
+    fgs__check_operand_error(c, o, "a label expected");
+    return false;
+}
+
+static bool check_immediate(struct fgs__check *c,
+                            const struct fgs__ptx_operand *o)
+{
+    if (o->kind == FGS__O_INT)
+        return true;
+    fgs__check_operand_error(c, o, "an integer constant expected");
+    return false;
+}
+
+static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
+                      const struct fgs__ptx_operand *o)
+{
+    static const struct {
+        char role;
+        uint8_t use;
+    } values[] = {
+        { 'd', FGS__USE_DEST },
+        { 'D', FGS__USE_DEST | FGS__USE_WIDE },
+        { 'e', FGS__USE_DEST | FGS__USE_SINK },
+        { 's', FGS__USE_SOURCE },
+        { 'S', FGS__USE_SOURCE | FGS__USE_WIDE },
+        { 'X', FGS__USE_SOURCE | FGS__USE_WIDE | FGS__USE_SREG },
+        { 'r', FGS__USE_DEST },
+    };
+    enum fgs__ptx_type t = a->type ? a->type : c->i->type[a->index];
+
+    switch (a->role) {
+    case 'w':
+        return fgs__check_value(c, o, doubled(c->i), FGS__USE_DEST);
+    case 't':
+        return fgs__check_value(c, o, doubled(c->i), FGS__USE_SOURCE);
+    case 'y':
+        return o->kind == FGS__O_SYM ||
+            fgs__check_value(c, o, t, FGS__USE_SOURCE);
+    case 'p':
+        return check_pred(c, o, false);
+    case 'P':
+    case 'Q':
+    case 'E':
+    case 'W':
+        return check_pair(c, o, a->role, t);
+    case 'c':
+        return check_pred_source(c, o);
+    case 'a':
+        if (!a->free_space)
+            return fgs__check_addr(c, o, (enum fgs__ptx_mod)c->i->space[0]);
+        return true;
+    case 'l':
+        return check_label(c, o);
+    case 'i':
+        return check_immediate(c, o);
+    default:
+        break;
+    }
+    for (unsigned k = 0; k < sizeof values / sizeof values[0]; k++) {
+        if (values[k].role == a->role)
+            return a->vec && c->i->mod[FGS__G_VEC]
+                ? check_vector(c, o, t, values[k].use)
+                : fgs__check_value(c, o, t, values[k].use);
+    }
+    return true;
+}
+
+/* Is this operand written?  `o` = the next one, NULL = none left. */
+static bool arg_present(const struct fgs__check *c,
+                        const struct fgs__row_arg *a,
+                        const struct fgs__ptx_operand *o)
+{
+    unsigned mod;
+
+    if (!a->optional)
+        return true;
+    if (!a->mod) /* r? stands before an address: the kind tells */
+        return o && (a->role != 'r' || o->kind != FGS__O_ADDR);
+    mod = c->i->mod[a->group];
+    return (a->mod == UINT8_MAX ? mod != 0 : mod == a->mod) != a->unless;
+}
+
+static void check_operands(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    unsigned n = 0, want = 0;
+
+    if (c->row->args && c->row->arg[0].role == '*')
+        return;
+    for (unsigned k = 0; k < c->row->args; k++)
+        want += arg_present(c, &c->row->arg[k],
+                            want < i->operands ? &i->operand[want] : NULL);
+    if (want != i->operands) {
+        fgs__check_error(c, "%u operand%s expected, not %u", want,
+                         want == 1 ? "" : "s", i->operands);
+        return;
+    }
+    for (unsigned k = 0; k < c->row->args; k++) {
+        const struct fgs__row_arg *a = &c->row->arg[k];
+
+        if (n < want && arg_present(c, a, &i->operand[n]) &&
+            !check_arg(c, a, &i->operand[n++]))
+            return;
+    }
+}
+
+void fgs__check_insn(struct fgs__check *c)
+{
+    struct fgs__parse *p = c->p;
+
+    check_types(c);
+    if (!p->failed)
+        check_mods(c);
+    if (!p->failed)
+        check_operands(c);
+    if (!p->failed && rules[c->i->op])
+        rules[c->i->op](c);
+    if (!p->failed)
+        fgs__check_needs(c);
+}

@@ -1,0 +1,177 @@
+/* check_barrier.c -- rules of bar, fence.proxy and mbarrier */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+/* Number 0..15; threads a multiple of the warp's size. */
+void fgs__check_barrier(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    const struct fgs__ptx_operand *n = i->operands > 1 ? &i->operand[1] : NULL;
+
+    if (!fgs__check_range(c, &i->operand[0], 0, 15, "the barrier's number"))
+        return;
+    if (n && n->kind == FGS__O_INT && n->imm % 32)
+        fgs__check_operand_error(c, n, "the number of threads %llu is no "
+                                 "multiple of 32", (unsigned long long)n->imm);
+}
+
+/* -------------------------------------------------------- fence.proxy -- */
+
+static void need(struct fgs__check *c, unsigned group, bool wanted,
+                 const char *what)
+{
+    if (!!c->i->mod[group] != wanted)
+        fgs__check_mod_error(c, group, "'.%s' %s %s",
+                             fgs__mods[c->i->mod[FGS__G_PROXY]].word,
+                             wanted ? "requires" : "has no", what);
+}
+
+static void need_operands(struct fgs__check *c, unsigned n)
+{
+    if (c->i->operands != n)
+        fgs__check_error(c, "%u operands expected, not %u", n, c->i->operands);
+}
+
+/* async with a space is one modifier for those who execute it. */
+static void join_space(struct fgs__ptx_insn *i)
+{
+    static const struct {
+        uint8_t space, proxy;
+    } list[] = {
+        { FGS__M_GLOBAL, FGS__M_PROXY_ASYNC_GLOBAL },
+        { FGS__M_SHARED_CTA, FGS__M_PROXY_ASYNC_SHARED },
+        { FGS__M_SHARED_CLUSTER, FGS__M_PROXY_ASYNC_CLUSTER },
+    };
+
+    for (size_t k = 0; k < sizeof list / sizeof list[0]; k++) {
+        if (i->space[0] == list[k].space)
+            i->mod[FGS__G_PROXY] = list[k].proxy;
+    }
+    i->space[0] = i->mod[FGS__G_SPACE] = FGS__M_NONE;
+}
+
+void fgs__check_order(struct fgs__check *c)
+{
+    struct fgs__ptx_insn *i = c->i;
+    bool map = i->mod[FGS__G_PROXY] == FGS__M_PROXY_TENSORMAP;
+    bool restricted = i->mod[FGS__G_PROXY] == FGS__M_PROXY_ASYNC_GENERIC;
+
+    if (i->mod[FGS__G_PROXY] != FGS__M_PROXY_ASYNC)
+        need(c, FGS__G_SPACE, false, "state space");
+    need(c, FGS__G_SEM, map || restricted, "order");
+    need(c, FGS__G_SCOPE, map || restricted, "scope");
+    need(c, FGS__G_RESTRICT, restricted, "sync_restrict");
+    if (map && i->mod[FGS__G_SEM] == FGS__M_ACQUIRE) {
+        need_operands(c, 2);
+        if (!c->p->failed && fgs__check_addr(c, &i->operand[0], FGS__M_NONE) &&
+            i->operand[1].imm != 128)
+            fgs__check_operand_error(c, &i->operand[1], "a tensor map has 128 "
+                                     "bytes");
+    } else {
+        need_operands(c, 0);
+    }
+    if (restricted && i->mod[FGS__G_SCOPE] != FGS__M_CLUSTER)
+        fgs__check_mod_error(c, FGS__G_SCOPE, "the scope must be .cluster");
+    if (!c->p->failed)
+        join_space(i);
+}
+
+/* ------------------------------------------------------------ mbarrier -- */
+
+/* Table of ISA 9.7.15.16: what an object can count.  The assembler takes up
+ * to 2^20-1 for both layouts; for layout::v1 that counts wrong at run time. */
+static void check_init(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (i->mod[FGS__G_LAYOUT] == FGS__M_LAYOUT_V1)
+        fgs__check_range(c, &i->operand[1], 1, 511,
+                         "the count of a layout::v1 barrier");
+    else
+        fgs__check_range(c, &i->operand[1], 1, 1048575, "the count");
+}
+
+static void check_arrive(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool remote = i->space[0] == FGS__M_SHARED_CLUSTER;
+    bool tx = i->op == FGS__OP_MBAR_ARRIVE_EXPECT_TX ||
+        i->op == FGS__OP_MBAR_ARRIVE_DROP_EXPECT_TX;
+
+    if (!fgs__check_scope(c))
+        return;
+    if (remote && i->operand[0].kind != FGS__O_SINK)
+        fgs__check_operand_error(c, &i->operand[0], "with .shared::cluster the "
+                                 "result must be _");
+    else if (!tx && i->operands > 2)
+        fgs__check_range(c, &i->operand[2], 1, 1048575, "the count");
+    if (!i->mod[FGS__G_NOCOMPLETE] || c->p->failed)
+        return;
+    if (i->operands < 3)
+        fgs__check_error(c, "'.noComplete' requires a count");
+    else if (remote)
+        fgs__check_mod_error(c, FGS__G_SPACE, "'.noComplete' is for barriers "
+                             "of the own block");
+    else if (i->mod[FGS__G_SEM] == FGS__M_RELAXED)
+        fgs__check_mod_error(c, FGS__G_SEM, "'.noComplete' and '.relaxed' "
+                             "exclude each other");
+    else if (i->mod[FGS__G_SCOPE] == FGS__M_CLUSTER)
+        fgs__check_mod_error(c, FGS__G_SCOPE, "'.noComplete' and '.cluster' "
+                             "exclude each other");
+}
+
+static void check_wait(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    const struct fgs__ptx_operand *o = i->operand;
+    unsigned phase = i->mod[FGS__G_PHASE];
+    bool pair = o[0].kind == FGS__O_PAIR;
+    bool value = o[1].kind != FGS__O_ADDR;
+
+    if (!fgs__check_scope(c))
+        return;
+    if (phase == FGS__M_PHASE_CONDITIONAL && !i->mod[FGS__G_PARITY])
+        fgs__check_mod_error(c, FGS__G_PHASE, "the conditional phase is waited "
+                             "for with .parity only");
+    else if (pair && phase != FGS__M_PHASE_PRIMARY)
+        fgs__check_operand_error(c, &o[0], "a report predicate requires "
+                                 "'.phase_type::primary'");
+    else if (value && !pair)
+        fgs__check_operand_error(c, &o[1], "a report value stands behind a "
+                                 "report predicate only");
+    else if (i->mod[FGS__G_PARITY])
+        fgs__check_range(c, &o[value ? 3 : 2], 0, 1, "the parity");
+    else if (o[value ? 3 : 2].kind != FGS__O_REG)
+        fgs__check_operand_error(c, &o[value ? 3 : 2], "the state must be a "
+                                 "register");
+}
+
+static void check_tx(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (fgs__check_scope(c) && i->mod[FGS__G_MULTICAST] &&
+        i->space[0] != FGS__M_SHARED_CLUSTER)
+        fgs__check_mod_error(c, FGS__G_MULTICAST,
+                             "'.%s' requires .shared::cluster",
+                             fgs__mods[i->mod[FGS__G_MULTICAST]].word);
+}
+
+void fgs__check_mbarrier(struct fgs__check *c)
+{
+    switch (c->i->op) {
+    case FGS__OP_MBAR_INIT:
+        check_init(c);
+        break;
+    case FGS__OP_MBAR_TEST_WAIT:
+    case FGS__OP_MBAR_TRY_WAIT:
+        check_wait(c);
+        break;
+    case FGS__OP_MBAR_EXPECT_TX:
+    case FGS__OP_MBAR_COMPLETE_TX:
+        check_tx(c);
+        break;
+    default:
+        check_arrive(c);
+    }
+}

@@ -1,0 +1,241 @@
+/* check_value.c -- registers, immediates and addresses against types
+ *
+ * What goes together (ISA 9.4 tables 28 and 29, tried with the assembler): .bX
+ * takes any register of its size; integers take integer and .bX registers;
+ * floats take their own type and .bX.  In ld, st and cvt the register may be
+ * wider.  A floating literal is .f32 or .f64 data; an arithmetic instruction
+ * on floats converts it.
+ */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+bool fgs__check_fits(enum fgs__ptx_type reg, enum fgs__ptx_type t, bool wide)
+{
+    const struct fgs__ptx_type_info *r = &fgs__ptx_types[reg];
+    const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
+    bool integer = r->kind == FGS__K_UINT || r->kind == FGS__K_SINT;
+
+    if (r->kind == FGS__K_PRED || i->kind == FGS__K_PRED)
+        return r->kind == i->kind;
+    if (wide ? r->bits < i->bits : r->bits != i->bits)
+        return false;
+    if (r->kind == FGS__K_BITS || i->kind == FGS__K_BITS)
+        return true;
+    if (i->kind == FGS__K_UINT || i->kind == FGS__K_SINT)
+        return integer;
+    return reg == t;
+}
+
+static bool check_reg(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                      enum fgs__ptx_type t, unsigned use)
+{
+    const struct fgs__ptx_sym *s = o->sym;
+
+    if (o->neg && (t != FGS__T_PRED || use & FGS__USE_DEST)) {
+        fgs__check_operand_error(c, o, "'!' is for predicates that are read");
+        return false;
+    }
+    if (s->vec && !o->comp) {
+        fgs__check_operand_error(c, o, "'%s' is a vector, write a component",
+                                 s->name);
+        return false;
+    }
+    if (fgs__check_fits(s->type, t, use & FGS__USE_WIDE))
+        return true;
+    fgs__check_operand_error(c, o, "register '%s' is .%s, %s.%s is needed",
+                             s->name, fgs__ptx_types[s->type].word,
+                             use & FGS__USE_WIDE ? "at least " : "",
+                             fgs__ptx_types[t].word);
+    return false;
+}
+
+static bool check_int(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                      enum fgs__ptx_type t)
+{
+    const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
+    struct fgs__const v = { FGS__TOK_INT, o->imm, false };
+
+    if (i->kind == FGS__K_FLOAT || i->kind == FGS__K_PACK) {
+        fgs__check_operand_error(c, o, "an integer constant cannot be .%s, "
+                                 "write 1.0 or 0f3F800000", i->word);
+        return false;
+    }
+    if (i->kind == FGS__K_PRED || fgs__const_fits(&v, i->bits))
+        return true;
+    fgs__check_operand_error(c, o, "the constant does not fit in %u bits",
+                             i->bits);
+    return false;
+}
+
+static bool check_float(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                        enum fgs__ptx_type t)
+{
+    const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
+
+    if (t == FGS__T_F32 || t == FGS__T_F64)
+        return true;
+    if (i->kind == FGS__K_BITS && i->bits == (o->kind == FGS__O_F32 ? 32 : 64))
+        return true;
+    fgs__check_operand_error(c, o, "a floating constant of %d bits cannot be "
+                             ".%s", o->kind == FGS__O_F32 ? 32 : 64, i->word);
+    return false;
+}
+
+static bool check_sreg(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                       enum fgs__ptx_type t, unsigned use)
+{
+    const struct fgs__sreg_info *r = &fgs__sregs[o->sreg];
+
+    if (!(use & FGS__USE_SREG)) {
+        fgs__check_operand_error(c, o, "special register '%s' can only be read "
+                                 "by mov and cvt", r->name);
+        return false;
+    }
+    if (fgs__check_fits((enum fgs__ptx_type)r->type, t, true) &&
+        fgs__ptx_types[t].kind != FGS__K_FLOAT)
+        return true;
+    fgs__check_operand_error(c, o, "special register '%s' is .%s, not .%s",
+                             r->name, fgs__ptx_types[r->type].word,
+                             fgs__ptx_types[t].word);
+    return false;
+}
+
+bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                      enum fgs__ptx_type t, unsigned use)
+{
+    const char *why = "this operand is not allowed here";
+
+    if (use & FGS__USE_DEST) {
+        if (o->kind == FGS__O_REG)
+            return check_reg(c, o, t, use);
+        if (o->kind == FGS__O_SINK && use & FGS__USE_SINK)
+            return true;
+        fgs__check_operand_error(c, o, o->kind == FGS__O_SINK
+                                 ? "the result cannot be thrown away with _"
+                                 : "a register for the result expected");
+        return false;
+    }
+    switch (o->kind) {
+    case FGS__O_REG:
+        return check_reg(c, o, t, use);
+    case FGS__O_INT:
+        return check_int(c, o, t);
+    case FGS__O_F32:
+    case FGS__O_F64:
+        return check_float(c, o, t);
+    case FGS__O_SREG:
+        return check_sreg(c, o, t, use);
+    case FGS__O_SYM:
+        why = "an address must be moved to a register first";
+        break;
+    case FGS__O_SINK:
+        why = "_ is no source";
+        break;
+    case FGS__O_VEC:
+        why = "a vector is not allowed here";
+        break;
+    case FGS__O_ADDR:
+        why = "a memory operand is not allowed here";
+        break;
+    default:
+        break;
+    }
+    fgs__check_operand_error(c, o, "%s", why);
+    return false;
+}
+
+bool fgs__check_range(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                      int64_t low, int64_t high, const char *what)
+{
+    int64_t v = (int64_t)o->imm;
+
+    if (o->kind != FGS__O_INT || (v >= low && v <= high))
+        return true;
+    fgs__check_operand_error(c, o, "%s %lld is not in %lld..%lld", what,
+                             (long long)v, (long long)low, (long long)high);
+    return false;
+}
+
+/* ----------------------------------------------------------- addresses -- */
+
+static bool is_shared(enum fgs__ptx_mod m)
+{
+    return m == FGS__M_SHARED || m == FGS__M_SHARED_CTA ||
+        m == FGS__M_SHARED_CLUSTER;
+}
+
+/* The space in which a variable must lie for this space word. */
+static enum fgs__ptx_mod plain(enum fgs__ptx_mod m)
+{
+    if (is_shared(m))
+        return FGS__M_SHARED;
+    if (m == FGS__M_PARAM_ENTRY || m == FGS__M_PARAM_FUNC)
+        return FGS__M_PARAM;
+    return m;
+}
+
+static bool check_base_var(struct fgs__check *c,
+                           const struct fgs__ptx_operand *o,
+                           enum fgs__ptx_mod space)
+{
+    const struct fgs__ptx_sym *v = o->sym;
+
+    if (v->kind != FGS__SYM_VAR) {
+        fgs__check_operand_error(c, o, "'%s' is no variable", v->name);
+        return false;
+    }
+    /* A generic address reaches what has one: not parameters. */
+    if (space ? plain(space) == v->space : v->space != FGS__M_PARAM)
+        return true;
+    fgs__check_operand_error(c, o, "'%s' lies in .%s, the instruction is for "
+                             "%s%s", v->name, fgs__mods[v->space].word,
+                             space ? "." : "generic addresses",
+                             space ? fgs__mods[space].word : "");
+    return false;
+}
+
+static bool check_base_reg(struct fgs__check *c,
+                           const struct fgs__ptx_operand *o,
+                           enum fgs__ptx_mod space)
+{
+    const struct fgs__ptx_sym *s = o->sym;
+    const struct fgs__ptx_type_info *t = &fgs__ptx_types[s->type];
+
+    if (t->kind != FGS__K_BITS && t->kind != FGS__K_UINT &&
+        t->kind != FGS__K_SINT) {
+        fgs__check_operand_error(c, o, "'%s' is .%s, an address is an integer",
+                                 s->name, t->word);
+        return false;
+    }
+    if (s->vec && !o->comp) {
+        fgs__check_operand_error(c, o, "'%s' is a vector, write a component",
+                                 s->name);
+        return false;
+    }
+    if (t->bits == 64 || (t->bits == 32 && space && space != FGS__M_GLOBAL))
+        return true;
+    fgs__check_operand_error(c, o, "'%s' has %u bits, a %s address has %s",
+                             s->name, t->bits,
+                             space ? fgs__mods[space].word : "generic",
+                             !space || space == FGS__M_GLOBAL ? "64"
+                                                              : "32 or 64");
+    return false;
+}
+
+bool fgs__check_addr(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                     enum fgs__ptx_mod space)
+{
+    if (o->kind != FGS__O_ADDR) {
+        fgs__check_operand_error(c, o, "an address in [ ] expected");
+        return false;
+    }
+    if (!o->sym && space != FGS__M_LOCAL) {
+        fgs__check_operand_error(c, o, "a constant address is allowed in "
+                                 ".local only");
+        return false;
+    }
+    if (!o->sym)
+        return true;
+    return o->sym->kind == FGS__SYM_REG ? check_base_reg(c, o, space)
+                                        : check_base_var(c, o, space);
+}

@@ -1,0 +1,382 @@
+/* decl.c -- declarations of registers, variables and parameters */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+enum { DIMS = 8 };
+#define LARGEST ((uint64_t)1 << 40) /* bytes of a variable */
+
+/* What stands before the names of a declaration. */
+struct head {
+    struct fgs__ptx_pos pos;
+    enum fgs__ptx_mod space;   /* NONE = registers                           */
+    enum fgs__ptx_type type;
+    uint8_t vec;
+    uint32_t align;
+};
+
+static bool parse_align(struct fgs__parse *p, uint32_t *align)
+{
+    struct fgs__ptx_pos pos;
+    uint64_t v;
+
+    fgs__parse_next(p);
+    pos = p->tok.pos;
+    if (!fgs__parse_number(p, 1u << 30, &v, "an alignment"))
+        return false;
+    if (!v || (v & (v - 1))) {
+        fgs__parse_error(p, pos, "the alignment must be a power of two");
+        return false;
+    }
+    *align = (uint32_t)v;
+    return true;
+}
+
+/* .ptr{.space}{.align N} of a kernel's parameter: a promise about what the
+ * caller passes, of which nothing is used. */
+static void skip_ptr(struct fgs__parse *p)
+{
+    uint32_t align;
+
+    fgs__parse_next(p);
+    if (fgs__parse_word(p)->mod &&
+        fgs__mods[fgs__parse_word(p)->mod].group == FGS__G_SPACE)
+        fgs__parse_next(p);
+    if (fgs__parse_word(p)->directive == FGS__D_ALIGN)
+        parse_align(p, &align);
+}
+
+/* Types that registers and variables can have (ISA 5.2.2): not the formats
+ * that only instructions know. */
+static bool fundamental(enum fgs__ptx_type t)
+{
+    return t != FGS__T_NONE && t != FGS__T_BF16 &&
+        (fgs__ptx_types[t].kind != FGS__K_PACK || t == FGS__T_F16X2);
+}
+
+static bool head_word(struct fgs__parse *p, struct head *h)
+{
+    const struct fgs__word *w = fgs__parse_word(p);
+
+    if (w->directive == FGS__D_ALIGN)
+        return h->space && !h->align && parse_align(p, &h->align);
+    if (w->directive == FGS__D_ATTRIBUTE || w->directive == FGS__D_TEXREF ||
+        w->directive == FGS__D_SAMPLERREF || w->directive == FGS__D_SURFREF) {
+        fgs__parse_error(p, p->tok.pos, "'.%s' is not supported yet", w->text);
+        return false;
+    }
+    if (w->mod == FGS__M_V2 || w->mod == FGS__M_V4) {
+        if (h->vec || h->type)
+            return false;
+        h->vec = w->mod == FGS__M_V2 ? 2 : 4;
+    } else if (w->type && !h->type) {
+        if (!fundamental((enum fgs__ptx_type)w->type)) {
+            fgs__parse_error(p, p->tok.pos,
+                             "no register or variable has type .%s", w->text);
+            return false;
+        }
+        h->type = (enum fgs__ptx_type)w->type;
+    } else {
+        return false;
+    }
+    fgs__parse_next(p);
+    return true;
+}
+
+/* Space word (current token), alignment, vector, type. */
+static bool parse_head(struct fgs__parse *p, struct head *h)
+{
+    const struct fgs__word *w = fgs__parse_word(p);
+
+    memset(h, 0, sizeof *h);
+    h->pos = p->tok.pos;
+    if (w->directive == FGS__D_TEX) {
+        fgs__parse_error(p, h->pos, "'.tex' is not supported: PTX dropped it "
+                         "in version 1.5");
+        return false;
+    }
+    if (w->directive != FGS__D_REG)
+        h->space = (enum fgs__ptx_mod)w->mod;
+    fgs__parse_next(p);
+    while (p->tok.kind == FGS__TOK_WORD && !p->failed && !h->type) {
+        if (!head_word(p, h)) {
+            fgs__parse_expected(p, "a type");
+            return false;
+        }
+    }
+    if (!h->type)
+        fgs__parse_expected(p, "a type");
+    if (h->type == FGS__T_PRED && h->space)
+        fgs__parse_error(p, h->pos, "predicates live in registers only");
+    if (h->type == FGS__T_B128)
+        fgs__check_version(p, h->pos, 83, 70, 0, "type .b128");
+    if (h->vec && fgs__ptx_types[h->type].bits * h->vec > 128)
+        fgs__parse_error(p, h->pos, "a vector has 128 bits at most");
+    return !p->failed;
+}
+
+static struct fgs__ptx_sym *new_sym(struct fgs__parse *p, const struct head *h,
+                                    const struct fgs__name *n,
+                                    struct fgs__ptx_pos pos)
+{
+    struct fgs__ptx_sym *sym = n ? fgs__parse_alloc(p, sizeof *sym) : NULL;
+
+    if (!sym)
+        return NULL;
+    sym->kind = h->space ? FGS__SYM_VAR : FGS__SYM_REG;
+    sym->name = n->text;
+    sym->pos = pos;
+    sym->type = h->type;
+    sym->vec = h->vec;
+    sym->space = h->space;
+    return sym;
+}
+
+/* ----------------------------------------------------------- registers -- */
+
+static bool add_reg(struct fgs__parse *p, struct fgs__ptx_sym *sym)
+{
+    if (!fgs__vec_reserve(p->alloc, (void **)&p->regs, &p->reg_cap,
+                          p->reg_count, sizeof *p->regs)) {
+        p->nomem = true;
+        return false;
+    }
+    sym->index = (uint32_t)p->reg_count;
+    p->regs[p->reg_count++] = sym;
+    return true;
+}
+
+static void append(struct fgs__parse *p, struct fgs__ptx_sym *sym)
+{
+    *p->syms_end = sym;
+    p->syms_end = &sym->next;
+}
+
+static bool parse_reg(struct fgs__parse *p, const struct head *h)
+{
+    struct fgs__tok t = p->tok;
+    struct fgs__name *n;
+    struct fgs__ptx_sym *sym;
+    uint64_t count = 0;
+
+    if (!fgs__parse_expect(p, FGS__TOK_NAME, "a register's name"))
+        return false;
+    n = fgs__name_get(p, &t);
+    sym = new_sym(p, h, n, t.pos);
+    if (!sym)
+        return false;
+    if (fgs__parse_accept(p, '<')) {
+        if (!fgs__parse_number(p, UINT32_MAX, &count, "a register count") ||
+            !fgs__parse_expect(p, '>', "'>'"))
+            return false;
+        if (!count)
+            return true; /* r<0> declares nothing */
+        return fgs__scope_declare(p, n, sym, count);
+    }
+    if (!fgs__scope_declare(p, n, sym, 0) || !add_reg(p, sym))
+        return false;
+    append(p, sym);
+    return true;
+}
+
+/* ----------------------------------------------------------- variables -- */
+
+/* [4][2][]; `open` = the outermost is left to the initializer. */
+static bool parse_dims(struct fgs__parse *p, uint64_t *dims, unsigned *count,
+                       bool *open)
+{
+    for (*count = 0; p->tok.kind == '['; ) {
+        struct fgs__const c;
+        struct fgs__ptx_pos pos = p->tok.pos;
+
+        if (*count == DIMS) {
+            fgs__parse_error(p, pos, "more than %d dimensions", DIMS);
+            return false;
+        }
+        fgs__parse_next(p);
+        if (p->tok.kind == ']' && !*count) {
+            fgs__parse_next(p);
+            *open = true;
+            dims[(*count)++] = 0;
+            continue;
+        }
+        c = fgs__const_parse(p);
+        if (!c.kind || !fgs__parse_expect(p, ']', "']'"))
+            return false;
+        if (c.kind != FGS__TOK_INT || c.value > LARGEST) {
+            fgs__parse_error(p, pos, "this is no array size");
+            return false;
+        }
+        dims[(*count)++] = c.value;
+    }
+    return true;
+}
+
+/* Bytes of a variable; false = too large. */
+static bool size_of(struct fgs__parse *p, struct fgs__ptx_sym *v,
+                    const uint64_t *dims, unsigned count)
+{
+    uint64_t bytes = fgs__ptx_types[v->type].bits / 8;
+
+    bytes *= v->vec ? v->vec : 1;
+    if (!v->align)
+        v->align = (uint32_t)bytes;
+    for (unsigned i = 0; i < count; i++) {
+        if (dims[i] && bytes > LARGEST / dims[i]) {
+            fgs__parse_error(p, v->pos, "'%s' is larger than 2^40 bytes",
+                             v->name);
+            return false;
+        }
+        bytes *= dims[i];
+    }
+    v->bytes = bytes;
+    return true;
+}
+
+static void check_var(struct fgs__parse *p, const struct fgs__ptx_sym *v,
+                      bool open, bool init)
+{
+    if (init && v->space != FGS__M_GLOBAL && v->space != FGS__M_CONST)
+        fgs__parse_error(p, v->pos, "'%s': only .global and .const variables "
+                         "have initial values", v->name);
+    else if (init && v->linkage == FGS__LINK_EXTERN)
+        fgs__parse_error(p, v->pos, "'%s': an extern variable has no initial "
+                         "value", v->name);
+    else if (open && !init && v->linkage != FGS__LINK_EXTERN)
+        fgs__parse_error(p, v->pos, "'%s' has no size and is not extern",
+                         v->name);
+    else if (!v->bytes && !open)
+        fgs__parse_error(p, v->pos, "'%s' has no elements", v->name);
+    else if (v->linkage == FGS__LINK_COMMON && v->space != FGS__M_GLOBAL)
+        fgs__parse_error(p, v->pos, "'%s': .common is for .global variables",
+                         v->name);
+    else if (v->linkage == FGS__LINK_EXTERN && !(open && v->space ==
+                                                 FGS__M_SHARED))
+        fgs__parse_error(p, v->pos, "'%s': extern variables other than "
+                         ".shared arrays without size are not supported yet",
+                         v->name);
+}
+
+/* A function's list has what is in its frames; a variable with one place for
+ * all threads is the module's, wherever it is declared. */
+static void place(struct fgs__parse *p, struct fgs__ptx_sym *v)
+{
+    if (p->func && v->space != FGS__M_GLOBAL && v->space != FGS__M_CONST) {
+        append(p, v);
+        return;
+    }
+    *p->vars_end = v;
+    p->vars_end = &v->next;
+}
+
+static bool parse_var(struct fgs__parse *p, const struct head *h,
+                      enum fgs__ptx_linkage linkage)
+{
+    struct fgs__tok t = p->tok;
+    struct fgs__ptx_sym *v;
+    struct fgs__name *n;
+    uint64_t dims[DIMS];
+    unsigned count = 0;
+    bool open = false, init;
+
+    if (!fgs__parse_expect(p, FGS__TOK_NAME, "a variable's name"))
+        return false;
+    n = fgs__name_get(p, &t);
+    v = new_sym(p, h, n, t.pos);
+    if (!v || !parse_dims(p, dims, &count, &open))
+        return false;
+    v->align = h->align;
+    v->linkage = linkage;
+    if (!size_of(p, v, dims, count))
+        return false;
+    init = p->tok.kind == '=';
+    check_var(p, v, open, init);
+    if (p->failed || !fgs__scope_declare(p, n, v, 0))
+        return false;
+    place(p, v);
+    if (!init)
+        return true;
+    fgs__parse_next(p);
+    fgs__init_parse(p, v, dims, count, open);
+    return !p->failed;
+}
+
+/* May this space be declared where we are? */
+static void check_space(struct fgs__parse *p, const struct head *h,
+                        enum fgs__ptx_linkage linkage)
+{
+    if (!h->space && !p->func)
+        fgs__parse_error(p, h->pos, "registers are declared in functions only");
+    else if (h->space == FGS__M_LOCAL && !p->func)
+        fgs__parse_error(p, h->pos,
+                         ".local variables are declared in functions only");
+    else if (h->space == FGS__M_PARAM && !p->func)
+        fgs__parse_error(p, h->pos,
+                         ".param variables are declared in functions only");
+    else if (h->space > FGS__M_NONE && h->space != FGS__M_GLOBAL &&
+             h->space != FGS__M_SHARED && h->space != FGS__M_LOCAL &&
+             h->space != FGS__M_CONST && h->space != FGS__M_PARAM)
+        fgs__parse_error(p, h->pos, "'.%s' declares no variable",
+                         fgs__mods[h->space].word);
+    else if (linkage != FGS__LINK_NONE && !h->space)
+        fgs__parse_error(p, h->pos, "registers have no linkage");
+}
+
+void fgs__decl_vars(struct fgs__parse *p, enum fgs__ptx_linkage linkage)
+{
+    struct head h;
+
+    if (!parse_head(p, &h))
+        return;
+    check_space(p, &h, linkage);
+    if (p->failed)
+        return;
+    do {
+        if (!(h.space ? parse_var(p, &h, linkage) : parse_reg(p, &h)))
+            return;
+    } while (fgs__parse_accept(p, ','));
+    fgs__parse_expect(p, ';', "',' or ';'");
+}
+
+/* ---------------------------------------------------------- parameters -- */
+
+struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p, bool entry)
+{
+    const struct fgs__word *w = fgs__parse_word(p);
+    struct fgs__ptx_sym *v;
+    struct fgs__name *n;
+    struct fgs__tok t;
+    struct head h;
+    uint64_t dims[DIMS];
+    unsigned count = 0;
+    bool open = false;
+
+    if (w->mod != FGS__M_PARAM && (entry || w->directive != FGS__D_REG)) {
+        fgs__parse_expected(p, entry ? ".param" : ".param or .reg");
+        return NULL;
+    }
+    if (!parse_head(p, &h))
+        return NULL;
+    if (h.vec && h.space) {
+        fgs__parse_error(p, h.pos, "a parameter is no vector");
+        return NULL;
+    }
+    if (fgs__parse_word(p)->directive == FGS__D_PTR)
+        skip_ptr(p);
+    t = p->tok;
+    if (p->failed ||
+        !fgs__parse_expect(p, FGS__TOK_NAME, "a parameter's name"))
+        return NULL;
+    n = fgs__name_get(p, &t);
+    v = new_sym(p, &h, n, t.pos);
+    if (!v || (h.space && !parse_dims(p, dims, &count, &open)))
+        return NULL;
+    v->align = h.align;
+    if (h.space && !size_of(p, v, dims, count))
+        return NULL;
+    if (h.space && !v->bytes)
+        fgs__parse_error(p, t.pos, "parameter '%s' has no size", n->text);
+    if (p->failed || !fgs__scope_declare(p, n, v, 0) ||
+        (!h.space && !add_reg(p, v)))
+        return NULL;
+    return v;
+}

@@ -1,0 +1,501 @@
+/* func.c -- functions: head, directives, body, places of their variables */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+enum { NESTING = 200 };
+
+static void parse_block(struct fgs__parse *p);
+
+/* --------------------------------------------------------- parameters -- */
+
+static uint64_t align_up(uint64_t v, uint64_t align)
+{
+    return (v + align - 1) & ~(align - 1);
+}
+
+/* ( param, param ): appended to *list with offsets; bytes of .param ones. */
+static uint64_t parse_params(struct fgs__parse *p, struct fgs__ptx_sym **list,
+                             uint32_t *count)
+{
+    struct fgs__ptx_sym **end = list;
+    uint64_t bytes = 0;
+
+    fgs__parse_next(p);
+    if (fgs__parse_accept(p, ')'))
+        return 0;
+    do {
+        struct fgs__ptx_sym *v = fgs__decl_param(p, p->func->entry);
+
+        if (!v)
+            return 0;
+        *end = v;
+        end = &v->next;
+        ++*count;
+        if (v->kind == FGS__SYM_VAR) {
+            v->offset = align_up(bytes, v->align);
+            bytes = v->offset + v->bytes;
+        }
+    } while (fgs__parse_accept(p, ','));
+    fgs__parse_expect(p, ')', "',' or ')'");
+    return bytes;
+}
+
+/* ------------------------------------------------- directives of a head -- */
+
+/* N{,N{,N}} with the rest 1. */
+static void parse_dim3(struct fgs__parse *p, uint32_t dim[3], const char *what)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+
+    dim[0] = dim[1] = dim[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        uint64_t v;
+
+        if (!fgs__parse_number(p, UINT32_MAX, &v, what))
+            return;
+        dim[i] = (uint32_t)v;
+        if (!v)
+            fgs__parse_error(p, pos, "%s: 0 is not possible", what);
+        if (i == 2 || !fgs__parse_accept(p, ','))
+            return;
+    }
+}
+
+static void parse_count(struct fgs__parse *p, uint32_t *out, const char *what)
+{
+    uint64_t v;
+
+    if (fgs__parse_number(p, UINT32_MAX, &v, what))
+        *out = (uint32_t)v;
+}
+
+static void parse_cluster(struct fgs__parse *p, struct fgs__ptx_pos pos)
+{
+    uint32_t dim[3];
+
+    parse_dim3(p, dim, ".reqnctapercluster");
+    if (!p->failed && (dim[0] != 1 || dim[1] != 1 || dim[2] != 1))
+        fgs__parse_error(p, pos, "clusters of more than one block are not "
+                         "supported yet");
+}
+
+/* One directive between head and body; false = there is none. */
+static bool parse_performance(struct fgs__parse *p)
+{
+    struct fgs__ptx_func *f = p->func;
+    struct fgs__ptx_pos pos = p->tok.pos;
+    enum fgs__directive d = fgs__parse_word(p)->directive;
+    uint32_t ignored;
+
+    switch (d) {
+    case FGS__D_MAXNTID:
+        fgs__parse_next(p);
+        parse_dim3(p, f->maxntid, ".maxntid");
+        break;
+    case FGS__D_REQNTID:
+        fgs__parse_next(p);
+        parse_dim3(p, f->reqntid, ".reqntid");
+        break;
+    case FGS__D_MINNCTAPERSM:
+    case FGS__D_MAXNCTAPERSM: /* its old name */
+        fgs__parse_next(p);
+        parse_count(p, &f->minnctapersm, ".minnctapersm");
+        break;
+    case FGS__D_MAXNREG:
+        fgs__parse_next(p);
+        parse_count(p, &f->maxnreg, ".maxnreg");
+        break;
+    case FGS__D_MAXCLUSTERRANK: /* an upper bound: one block is within it */
+        fgs__parse_next(p);
+        parse_count(p, &ignored, ".maxclusterrank");
+        break;
+    case FGS__D_REQNCTAPERCLUSTER:
+        fgs__parse_next(p);
+        parse_cluster(p, pos);
+        break;
+    case FGS__D_EXPLICITCLUSTER:
+    case FGS__D_BLOCKSARECLUSTERS:
+        fgs__parse_error(p, pos, "'.%s' is not supported yet",
+                         fgs__parse_word(p)->text);
+        break;
+    case FGS__D_ABI_PRESERVE:
+    case FGS__D_ABI_PRESERVE_CONTROL:
+        fgs__parse_next(p);
+        parse_count(p, &ignored, "a register count");
+        break;
+    case FGS__D_NORETURN:
+        if (f->entry)
+            fgs__parse_error(p, pos, ".noreturn is for .func only");
+        fgs__parse_next(p);
+        break;
+    case FGS__D_PRAGMA:
+        fgs__skip_pragma(p);
+        break;
+    case FGS__D_ATTRIBUTE:
+        fgs__parse_error(p, pos, "'.attribute' is not supported yet");
+        break;
+    default:
+        return false;
+    }
+    if (!f->entry && (d == FGS__D_MAXNTID || d == FGS__D_REQNTID))
+        fgs__parse_error(p, pos, "'.maxntid' and '.reqntid' are for .entry");
+    if (f->maxntid[0] && f->reqntid[0])
+        fgs__parse_error(p, pos, ".maxntid and .reqntid exclude each other");
+    return !p->failed;
+}
+
+/* ---------------------------------------------------------------- body -- */
+
+static void declare_label(struct fgs__parse *p, const struct fgs__tok *t)
+{
+    struct fgs__name *n = fgs__name_get(p, t);
+    struct fgs__ptx_sym *sym = n ? fgs__parse_alloc(p, sizeof *sym) : NULL;
+
+    if (!sym)
+        return;
+    sym->kind = FGS__SYM_LABEL;
+    sym->name = n->text;
+    sym->pos = t->pos;
+    sym->target = (uint32_t)p->insn_count;
+    if (!fgs__scope_declare(p, n, sym, 0))
+        return;
+    *p->syms_end = sym;
+    p->syms_end = &sym->next;
+}
+
+/* .branchtargets A, B; and .calltargets f, g; */
+static void parse_targets(struct fgs__parse *p, bool labels)
+{
+    fgs__parse_next(p);
+    do {
+        struct fgs__tok t = p->tok;
+        struct fgs__name *n;
+
+        if (!fgs__parse_expect(p, FGS__TOK_NAME, "a name"))
+            return;
+        n = fgs__name_get(p, &t);
+        if (!n)
+            return;
+        if (labels)
+            fgs__scope_want_label(p, n, t.pos, NULL);
+        else if (!n->single)
+            fgs__scope_unknown(p, n, t.pos);
+        else if (n->single->sym->kind != FGS__SYM_FUNC)
+            fgs__parse_error(p, t.pos, "'%s' is not a function", n->text);
+    } while (fgs__parse_accept(p, ','));
+    fgs__parse_expect(p, ';', "',' or ';'");
+}
+
+/* .callprototype (params) _ (params) ...;  Only calls use it, and those are
+ * reported as not supported. */
+static void skip_prototype(struct fgs__parse *p)
+{
+    while (p->tok.kind != ';' && p->tok.kind != '}' && p->tok.kind != '{' &&
+           p->tok.kind != FGS__TOK_END)
+        fgs__parse_next(p);
+    fgs__parse_expect(p, ';', "';'");
+}
+
+/* .loc FILE LINE COLUMN {, function_name NAME{+N}, inlined_at F L C} */
+void fgs__skip_loc(struct fgs__parse *p)
+{
+    uint64_t n;
+
+    fgs__parse_next(p);
+    for (int i = 0; i < 3; i++) {
+        if (!fgs__parse_number(p, UINT32_MAX, &n, "a number"))
+            return;
+    }
+    while (fgs__parse_accept(p, ',')) {
+        if (!fgs__parse_expect(p, FGS__TOK_NAME, "function_name or inlined_at"))
+            return;
+        fgs__parse_accept(p, FGS__TOK_NAME);
+        if (fgs__parse_accept(p, '+'))
+            fgs__parse_number(p, UINT64_MAX, &n, "an offset");
+        while (p->tok.kind == FGS__TOK_INT)
+            fgs__parse_next(p);
+    }
+}
+
+static void parse_directive(struct fgs__parse *p)
+{
+    const struct fgs__word *w = fgs__parse_word(p);
+
+    switch (w->directive) {
+    case FGS__D_LOC:
+        fgs__skip_loc(p);
+        break;
+    case FGS__D_PRAGMA:
+        fgs__skip_pragma(p);
+        break;
+    case FGS__D_BRANCHTARGETS:
+    case FGS__D_CALLTARGETS:
+        parse_targets(p, w->directive == FGS__D_BRANCHTARGETS);
+        break;
+    case FGS__D_CALLPROTOTYPE:
+        skip_prototype(p);
+        break;
+    case FGS__D_REG:
+        fgs__decl_vars(p, FGS__LINK_NONE);
+        break;
+    default:
+        if (w->mod && fgs__mods[w->mod].group == FGS__G_SPACE)
+            fgs__decl_vars(p, FGS__LINK_NONE);
+        else
+            fgs__parse_expected(p, "an instruction or a declaration");
+    }
+}
+
+/* {@{!}pred} opcode ...; */
+static void parse_guarded(struct fgs__parse *p)
+{
+    struct fgs__tok guard, root;
+    bool neg;
+
+    fgs__parse_next(p);
+    neg = fgs__parse_accept(p, '!');
+    guard = p->tok;
+    if (!fgs__parse_expect(p, FGS__TOK_NAME, "a predicate"))
+        return;
+    root = p->tok;
+    if (fgs__parse_expect(p, FGS__TOK_NAME, "an instruction"))
+        fgs__insn_parse(p, &guard, neg, &root);
+}
+
+static void parse_statement(struct fgs__parse *p)
+{
+    struct fgs__tok t = p->tok;
+
+    switch (t.kind) {
+    case '{':
+        parse_block(p);
+        break;
+    case '@':
+        parse_guarded(p);
+        break;
+    case FGS__TOK_WORD:
+        parse_directive(p);
+        break;
+    case FGS__TOK_NAME:
+        fgs__parse_next(p);
+        if (fgs__parse_accept(p, ':'))
+            declare_label(p, &t);
+        else
+            fgs__insn_parse(p, NULL, false, &t);
+        break;
+    default:
+        fgs__parse_expected(p, "an instruction");
+    }
+}
+
+/* { ... }: a scope of its own. */
+static void parse_block(struct fgs__parse *p)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+    struct fgs__scope scope;
+
+    fgs__parse_next(p);
+    if (p->scope->depth >= NESTING) {
+        fgs__parse_error(p, pos, "blocks are nested too deeply");
+        return;
+    }
+    fgs__scope_open(p, &scope);
+    while (p->tok.kind != '}' && p->tok.kind != FGS__TOK_END && !p->nomem) {
+        p->failed = false;
+        parse_statement(p);
+        if (p->failed)
+            fgs__parse_recover(p);
+    }
+    p->failed = false;
+    fgs__scope_close(p);
+    if (p->tok.kind == FGS__TOK_END)
+        fgs__parse_error(p, p->tok.pos, "the text ends before the '}' of the "
+                         "'{' in line %u", (unsigned)pos.line);
+    else
+        fgs__parse_next(p);
+}
+
+/* ------------------------------------------------------ places, the rest -- */
+
+/* Offsets of what the function keeps in shared and local memory.  Dynamic
+ * shared arrays (extern x[]) all start where the static part ends. */
+static void lay_out(struct fgs__parse *p)
+{
+    struct fgs__ptx_func *f = p->func;
+    uint32_t dynamic_align = 0;
+
+    f->shared_align = 1;
+    for (struct fgs__ptx_sym *v = f->syms; v; v = v->next) {
+        uint64_t *frame = v->space == FGS__M_SHARED ? &f->shared_bytes
+                                                    : &f->local_bytes;
+
+        if (v->kind != FGS__SYM_VAR || (v->space != FGS__M_SHARED &&
+                                        v->space != FGS__M_LOCAL))
+            continue;
+        if (v->space == FGS__M_SHARED && f->shared_align < v->align)
+            f->shared_align = v->align;
+        if (!v->bytes) {
+            if (dynamic_align < v->align)
+                dynamic_align = v->align;
+            continue;
+        }
+        v->offset = align_up(*frame, v->align);
+        *frame = v->offset + v->bytes;
+    }
+    if (!dynamic_align)
+        return;
+    f->shared_bytes = align_up(f->shared_bytes, dynamic_align);
+    for (struct fgs__ptx_sym *v = f->syms; v; v = v->next) {
+        if (v->kind == FGS__SYM_VAR && v->space == FGS__M_SHARED && !v->bytes)
+            v->offset = f->shared_bytes;
+    }
+}
+
+/* Running past the end is a return; a label at the end stands before it. */
+static bool close_code(struct fgs__parse *p, struct fgs__ptx_pos end)
+{
+    struct fgs__ptx_insn *i;
+
+    if (!fgs__vec_reserve(p->alloc, (void **)&p->insn, &p->insn_cap,
+                          p->insn_count, sizeof *p->insn)) {
+        p->nomem = true;
+        return false;
+    }
+    i = &p->insn[p->insn_count++];
+    memset(i, 0, sizeof *i);
+    i->op = FGS__OP_RET;
+    i->pos = end;
+    return true;
+}
+
+static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
+{
+    struct fgs__ptx_func *f = p->func;
+
+    if (p->nomem || !close_code(p, end))
+        return;
+    f->insn = fgs__parse_alloc(p, p->insn_count * sizeof *f->insn);
+    f->regs = fgs__parse_alloc(p, p->reg_count * sizeof *f->regs + 1);
+    if (!f->insn || !f->regs)
+        return;
+    memcpy(f->insn, p->insn, p->insn_count * sizeof *f->insn);
+    f->insn_count = (uint32_t)p->insn_count;
+    if (p->reg_count)
+        memcpy(f->regs, p->regs, p->reg_count * sizeof *f->regs);
+    f->reg_count = (uint32_t)p->reg_count;
+    lay_out(p);
+}
+
+/* The function's own name: new, or that of an earlier declaration. */
+static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
+                         const struct fgs__tok *t)
+{
+    struct fgs__name *n = fgs__name_get(p, t);
+    struct fgs__ptx_sym *sym;
+
+    if (!n)
+        return;
+    f->name = n->text;
+    sym = n->single ? n->single->sym : NULL;
+    if (sym && sym->kind == FGS__SYM_FUNC && sym->func->entry == f->entry &&
+        !(sym->func->body && f->body)) {
+        if (f->body)
+            sym->func = f;
+        return;
+    }
+    sym = fgs__parse_alloc(p, sizeof *sym);
+    if (!sym)
+        return;
+    sym->kind = FGS__SYM_FUNC;
+    sym->name = n->text;
+    sym->pos = t->pos;
+    sym->func = f;
+    fgs__scope_declare(p, n, sym, 0);
+}
+
+/* Bind in the module's scope while the function's one is open. */
+static void declare_outside(struct fgs__parse *p, struct fgs__ptx_func *f,
+                            const struct fgs__tok *t)
+{
+    struct fgs__scope *inner = p->scope;
+
+    p->scope = inner->outer;
+    declare_func(p, f, t);
+    p->scope = inner;
+}
+
+/* { statements } in the scope of the parameters: they cannot be hidden. */
+static void parse_body(struct fgs__parse *p)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+
+    fgs__parse_next(p);
+    while (p->tok.kind != '}' && p->tok.kind != FGS__TOK_END && !p->nomem) {
+        p->failed = false;
+        parse_statement(p);
+        if (p->failed)
+            fgs__parse_recover(p);
+    }
+    p->failed = false;
+    if (p->tok.kind == FGS__TOK_END)
+        fgs__parse_error(p, p->tok.pos, "the text ends before the '}' of the "
+                         "'{' in line %u", (unsigned)pos.line);
+}
+
+static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
+                       struct fgs__tok *name)
+{
+    uint32_t rets = 0;
+
+    if (!f->entry && p->tok.kind == '(')
+        parse_params(p, &f->rets, &rets);
+    *name = p->tok;
+    f->pos = name->pos;
+    if (p->failed || !fgs__parse_expect(p, FGS__TOK_NAME, "a function's name"))
+        return;
+    if (p->tok.kind == '(')
+        f->param_bytes = parse_params(p, &f->params, &f->param_count);
+    while (!p->failed && parse_performance(p))
+        ;
+}
+
+void fgs__func_parse(struct fgs__parse *p, bool entry,
+                     enum fgs__ptx_linkage linkage)
+{
+    struct fgs__ptx_func *f = fgs__parse_alloc(p, sizeof *f);
+    struct fgs__scope scope;
+    struct fgs__ptx_pos end;
+    struct fgs__tok name;
+
+    if (!f)
+        return;
+    f->entry = entry;
+    f->linkage = linkage;
+    p->func = f;
+    p->func_number++;
+    p->insn_count = p->reg_count = 0;
+    p->syms_end = &f->syms;
+    fgs__scope_open(p, &scope);
+    fgs__parse_next(p);
+    parse_head(p, f, &name);
+    f->body = p->tok.kind == '{';
+    if (!p->failed)
+        declare_outside(p, f, &name);
+    if (!p->failed && f->body) {
+        *p->funcs_end = f;
+        p->funcs_end = &f->next;
+        parse_body(p);
+        end = p->tok.pos;
+        fgs__scope_close(p);
+        keep_code(p, end);
+        p->failed = p->failed || p->tok.kind == FGS__TOK_END;
+        fgs__parse_accept(p, '}');
+    } else {
+        if (!p->failed && fgs__parse_expect(p, ';', "'{' or ';'")) {
+            *p->funcs_end = f;
+            p->funcs_end = &f->next;
+        }
+        fgs__scope_close(p);
+    }
+    p->func = NULL;
+}

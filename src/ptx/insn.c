@@ -1,0 +1,474 @@
+/* insn.c -- instructions: guard, opcode, words behind it, operands */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+enum { OPERANDS = 16, CHILDREN = 8, NESTED = 4 };
+
+/* ------------------------------------------------------------ operands -- */
+
+static bool parse_operand(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                          bool label, bool strict, int depth);
+
+/* .x .y .z .w and .r .g .b .a behind a vector register. */
+static bool parse_component(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                            unsigned limit, const char *name)
+{
+    static const char xyzw[] = "xyzwrgba";
+    const char *c = p->tok.n == 1 ? strchr(xyzw, *p->tok.s) : NULL;
+    unsigned i = c ? (unsigned)(c - xyzw) & 3 : 4;
+
+    if (i >= limit) {
+        fgs__parse_error(p, p->tok.pos, "'%s' has no component %s", name,
+                         fgs__parse_text(&p->tok).s);
+        return false;
+    }
+    o->comp = (uint8_t)i;
+    fgs__parse_next(p);
+    return true;
+}
+
+static bool parse_sreg(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                       const struct fgs__name *n)
+{
+    const struct fgs__sreg_info *r = &fgs__sregs[n->word->sreg];
+
+    o->kind = FGS__O_SREG;
+    o->sreg = n->word->sreg;
+    if (!fgs__check_version(p, o->pos, r->ptx, r->cc, 0, "%s", r->name))
+        return false;
+    if (!r->comps)
+        return true;
+    if (p->tok.kind != FGS__TOK_WORD) {
+        fgs__parse_error(p, o->pos, "'%s' has three components: write %s.x, "
+                         "%s.y or %s.z", r->name, r->name, r->name, r->name);
+        return false;
+    }
+    return parse_component(p, o, r->comps, r->name);
+}
+
+/* + constant, any number of times is one expression. */
+static bool parse_offset(struct fgs__parse *p, int64_t *offset)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+    struct fgs__const c;
+
+    c = fgs__const_parse(p);
+    if (c.kind && c.kind != FGS__TOK_INT)
+        fgs__parse_error(p, pos, "an offset must be an integer");
+    *offset = (int64_t)c.value;
+    return c.kind == FGS__TOK_INT;
+}
+
+/* Behind a variable: +4, or [3] which counts elements. */
+static bool parse_sym_offset(struct fgs__parse *p, struct fgs__ptx_operand *o)
+{
+    if (fgs__parse_accept(p, '+'))
+        return parse_offset(p, &o->offset);
+    if (o->sym->kind == FGS__SYM_VAR && fgs__parse_accept(p, '[')) {
+        int64_t size = fgs__ptx_types[o->sym->type].bits / 8;
+
+        if (!parse_offset(p, &o->offset) ||
+            !fgs__parse_expect(p, ']', "']'"))
+            return false;
+        o->offset = (int64_t)((uint64_t)o->offset * (uint64_t)size);
+    }
+    return true;
+}
+
+/* What a name stands for.  `strict`: it must be declared. */
+static bool parse_name(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                       bool label, bool strict)
+{
+    struct fgs__tok t = p->tok;
+    struct fgs__name *n;
+
+    if (t.n == 7 && !memcmp(t.s, "WARP_SZ", 7)) {
+        fgs__parse_next(p);
+        o->kind = FGS__O_INT;
+        o->imm = 32;
+        return true;
+    }
+    n = fgs__name_get(p, &t);
+    fgs__parse_next(p);
+    if (!n)
+        return false;
+    if (label) {
+        o->kind = FGS__O_LABEL;
+        fgs__scope_want_label(p, n, t.pos, o);
+        return true;
+    }
+    o->sym = fgs__scope_find(p, n);
+    if (!o->sym && n->word && n->word->sreg)
+        return parse_sreg(p, o, n);
+    if (!o->sym && strict) {
+        fgs__scope_unknown(p, n, t.pos);
+        return false;
+    }
+    if (!o->sym || o->sym->kind == FGS__SYM_LABEL) {
+        o->kind = FGS__O_LABEL;
+        if (o->sym && strict)
+            fgs__parse_error(p, t.pos, "label '%s' cannot stand here", n->text);
+        return true;
+    }
+    if (o->sym->kind != FGS__SYM_REG) {
+        o->kind = FGS__O_SYM;
+        return parse_sym_offset(p, o);
+    }
+    o->kind = FGS__O_REG;
+    if (p->tok.kind != FGS__TOK_WORD)
+        return true;
+    if (!o->sym->vec) {
+        fgs__parse_error(p, p->tok.pos, "'%s' is no vector", n->text);
+        return false;
+    }
+    if (!parse_component(p, o, o->sym->vec, n->text))
+        return false;
+    o->comp++;
+    return true;
+}
+
+static bool parse_constant(struct fgs__parse *p, struct fgs__ptx_operand *o)
+{
+    struct fgs__const c = fgs__const_parse(p);
+
+    o->kind = c.kind == FGS__TOK_INT ? FGS__O_INT
+        : c.kind == FGS__TOK_F32 ? FGS__O_F32 : FGS__O_F64;
+    o->imm = c.value;
+    return c.kind != 0;
+}
+
+/* Children move from `list` into the module. */
+static bool keep_children(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                          const struct fgs__ptx_operand *list, unsigned n)
+{
+    o->children = (uint8_t)n;
+    o->child = fgs__parse_alloc(p, n * sizeof *list);
+    if (!o->child)
+        return false;
+    memcpy(o->child, list, n * sizeof *list);
+    return true;
+}
+
+/* {a, b, ...}; also the (a, b) of a call. */
+static bool parse_vector(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                         bool strict, int depth)
+{
+    struct fgs__ptx_operand list[CHILDREN];
+    int close = p->tok.kind == '{' ? '}' : ')';
+    unsigned n = 0;
+
+    o->kind = FGS__O_VEC;
+    fgs__parse_next(p);
+    if (close == ')' && fgs__parse_accept(p, ')'))
+        return true;
+    do {
+        /* Only calls, which are not executed, may have longer lists. */
+        if (n == CHILDREN && (strict || close == '}')) {
+            fgs__parse_error(p, p->tok.pos, "more than %d elements", CHILDREN);
+            return false;
+        }
+        if (n == CHILDREN)
+            n--;
+        if (!parse_operand(p, &list[n], false, strict, depth + 1))
+            return false;
+        n++;
+    } while (fgs__parse_accept(p, ','));
+    return fgs__parse_expect(p, close, close == '}' ? "',' or '}'"
+                                                    : "',' or ')'") &&
+        keep_children(p, o, list, n);
+}
+
+/* [base], [base + offset], [offset], [tensor map, {coordinates}] */
+static bool parse_addr(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                       bool strict, int depth)
+{
+    struct fgs__ptx_operand base = { .pos = p->tok.pos };
+
+    fgs__parse_next(p);
+    o->kind = FGS__O_ADDR;
+    base.pos = p->tok.pos;
+    if (p->tok.kind == FGS__TOK_NAME) {
+        if (!parse_name(p, &base, false, strict))
+            return false;
+        if (strict && base.kind != FGS__O_REG && base.kind != FGS__O_SYM &&
+            base.kind != FGS__O_INT) {
+            fgs__parse_error(p, base.pos, "this is no address");
+            return false;
+        }
+        o->sym = base.sym;
+        o->comp = base.comp;
+        o->offset = base.kind == FGS__O_INT ? (int64_t)base.imm : base.offset;
+        if (base.kind == FGS__O_REG && fgs__parse_accept(p, '+') &&
+            !parse_offset(p, &o->offset))
+            return false;
+    } else if (!parse_offset(p, &o->offset)) {
+        return false;
+    }
+    /* A tensor map's coordinates and attributes. */
+    while (!strict && fgs__parse_accept(p, ',')) {
+        struct fgs__ptx_operand ignored;
+
+        if (!parse_operand(p, &ignored, false, strict, depth + 1))
+            return false;
+    }
+    return fgs__parse_expect(p, ']', "'+' or ']'");
+}
+
+/* !p: a predicate, or a constant expression. */
+static bool parse_not(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                      bool strict)
+{
+    struct fgs__lex lex = p->lex;
+    struct fgs__tok t = p->tok;
+
+    fgs__parse_next(p);
+    if (p->tok.kind == FGS__TOK_NAME &&
+        !(p->tok.n == 7 && !memcmp(p->tok.s, "WARP_SZ", 7))) {
+        bool ok = parse_name(p, o, false, strict);
+
+        o->neg = true;
+        return ok;
+    }
+    p->lex = lex; /* no state but the lexer's */
+    p->tok = t;
+    return parse_constant(p, o);
+}
+
+static bool parse_plain(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                        bool label, bool strict, int depth)
+{
+    switch (p->tok.kind) {
+    case '_':
+        o->kind = FGS__O_SINK;
+        fgs__parse_next(p);
+        return true;
+    case '{':
+    case '(':
+        if (p->tok.kind == '(' && strict)
+            return parse_constant(p, o);
+        if (depth < NESTED)
+            return parse_vector(p, o, strict, depth);
+        fgs__parse_error(p, p->tok.pos, "operands are nested too deeply");
+        return false;
+    case '[':
+        if (depth < NESTED)
+            return parse_addr(p, o, strict, depth);
+        fgs__parse_error(p, p->tok.pos, "operands are nested too deeply");
+        return false;
+    case '!':
+        return parse_not(p, o, strict);
+    case FGS__TOK_NAME:
+        return parse_name(p, o, label, strict);
+    case FGS__TOK_INT:
+    case FGS__TOK_F32:
+    case FGS__TOK_F64:
+    case '+':
+    case '-':
+    case '~':
+        return parse_constant(p, o);
+    default:
+        fgs__parse_expected(p, "an operand");
+        return false;
+    }
+}
+
+static bool parse_operand(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                          bool label, bool strict, int depth)
+{
+    struct fgs__ptx_operand pair[2] = { { 0 } };
+
+    memset(o, 0, sizeof *o);
+    o->pos = p->tok.pos;
+    if (!parse_plain(p, o, label, strict, depth))
+        return false;
+    if (p->tok.kind != '|' || label)
+        return true;
+    pair[0] = *o;
+    memset(o, 0, sizeof *o);
+    o->pos = pair[0].pos;
+    o->kind = FGS__O_PAIR;
+    fgs__parse_next(p);
+    pair[1].pos = p->tok.pos;
+    return parse_plain(p, &pair[1], false, strict, depth) &&
+        keep_children(p, o, pair, 2);
+}
+
+bool fgs__operand_parse(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                        bool label, bool strict)
+{
+    return parse_operand(p, o, label, strict, 0);
+}
+
+/* -------------------------------------------------------------- opcode -- */
+
+struct spelled {
+    const struct fgs__word *best; /* longest match, NULL = none             */
+    char text[64];                /* as written, for messages               */
+};
+
+/* The words of the opcode: the longest that is an opcode.  The current token
+ * is the first word behind it then. */
+static void match_opcode(struct fgs__parse *p, const struct fgs__tok *root,
+                         struct spelled *s)
+{
+    size_t n = root->n < sizeof s->text - 1 ? root->n : sizeof s->text - 1;
+    uint32_t hash = root->hash;
+    const struct fgs__word *w = fgs__word_find(hash, root->s, root->n);
+
+    memcpy(s->text, root->s, n);
+    s->text[n] = 0;
+    s->best = w && (w->op || w->known) ? w : NULL;
+    while (w && w->prefix && p->tok.kind == FGS__TOK_WORD &&
+           n + p->tok.n + 2 < sizeof s->text) {
+        hash = fgs__hash_char(hash, '.');
+        hash = fgs__hash_more(hash, p->tok.s, p->tok.n);
+        s->text[n++] = '.';
+        memcpy(s->text + n, p->tok.s, p->tok.n);
+        n += p->tok.n;
+        s->text[n] = 0;
+        w = fgs__word_find(hash, s->text, n);
+        /* All rows' prefixes of several words are opcodes or lead to one, so
+         * a word that does not continue the opcode is its first modifier. */
+        if (!w) {
+            s->text[n - p->tok.n - 1] = 0;
+            return;
+        }
+        s->best = w->op || w->known ? w : s->best;
+        fgs__parse_next(p);
+    }
+}
+
+/* An instruction that is not in opcode.def: its operands are still parsed, so
+ * that syntax errors in it show. */
+static void parse_unsupported(struct fgs__parse *p, const struct fgs__tok *root,
+                              const struct spelled *s)
+{
+    struct fgs__ptx_operand o;
+
+    if (s->best || fgs__word_find(root->hash, root->s, root->n))
+        fgs__parse_error(p, root->pos, "instruction '%s' is not supported yet",
+                         s->text);
+    else
+        fgs__parse_error(p, root->pos, "unknown instruction '%s'", s->text);
+    if (!s->best)
+        return;
+    p->failed = false;
+    while (p->tok.kind == FGS__TOK_WORD)
+        fgs__parse_next(p);
+    while (p->tok.kind != ';') {
+        if (!parse_operand(p, &o, false, false, 0) ||
+            (p->tok.kind != ';' && !fgs__parse_expect(p, ',', "',' or ';'")))
+            return;
+    }
+    fgs__parse_next(p);
+}
+
+/* --------------------------------------------------------- instruction -- */
+
+/* Up to and with the ';'.  0 = none or an error; *ok tells. */
+static unsigned parse_list(struct fgs__parse *p, struct fgs__ptx_operand *list,
+                           bool label, bool *ok)
+{
+    unsigned n = 0;
+
+    *ok = fgs__parse_accept(p, ';');
+    if (*ok)
+        return 0;
+    do {
+        if (n == OPERANDS) {
+            fgs__parse_error(p, p->tok.pos, "more than %d operands", OPERANDS);
+            return 0;
+        }
+        if (!parse_operand(p, &list[n], label, true, 0))
+            return 0;
+        n++;
+    } while (fgs__parse_accept(p, ','));
+    *ok = fgs__parse_expect(p, ';', "',' or ';'");
+    return *ok ? n : 0;
+}
+
+static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
+                           bool label)
+{
+    struct fgs__ptx_operand list[OPERANDS];
+    struct fgs__pending *before = p->scope->pending;
+    bool ok;
+    unsigned n = parse_list(p, list, label, &ok);
+
+    if (n) {
+        i->operand = fgs__parse_alloc(p, n * sizeof *list);
+        if (i->operand)
+            memcpy(i->operand, list, n * sizeof *list);
+        i->operands = (uint8_t)n;
+        ok = i->operand != NULL;
+    }
+    /* Labels wait for their operand at its final place, or at none. */
+    for (struct fgs__pending *w = p->scope->pending; w != before; w = w->next)
+        w->operand = n && ok ? &i->operand[w->operand - list] : NULL;
+    return ok;
+}
+
+static bool set_guard(struct fgs__parse *p, struct fgs__ptx_insn *i,
+                      const struct fgs__tok *guard, bool neg)
+{
+    struct fgs__name *n = fgs__name_get(p, guard);
+
+    if (!n)
+        return false;
+    i->guard = fgs__scope_find(p, n);
+    i->guard_neg = neg;
+    if (!i->guard) {
+        fgs__scope_unknown(p, n, guard->pos);
+        return false;
+    }
+    if (i->guard->kind == FGS__SYM_REG && i->guard->type == FGS__T_PRED &&
+        !i->guard->vec)
+        return true;
+    fgs__parse_error(p, guard->pos, "'%s' is no predicate", n->text);
+    return false;
+}
+
+static bool parse_words(struct fgs__check *c)
+{
+    for (bool first = true; c->p->tok.kind == FGS__TOK_WORD; first = false) {
+        if (!fgs__check_word(c, &c->p->tok, first))
+            return false;
+        fgs__parse_next(c->p);
+    }
+    return true;
+}
+
+void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
+                     bool guard_neg, const struct fgs__tok *root)
+{
+    struct fgs__check c = { .p = p };
+    struct fgs__ptx_insn *i;
+    struct spelled s;
+
+    if (!fgs__vec_reserve(p->alloc, (void **)&p->insn, &p->insn_cap,
+                          p->insn_count, sizeof *p->insn)) {
+        p->nomem = true;
+        return;
+    }
+    i = &p->insn[p->insn_count];
+    memset(i, 0, sizeof *i);
+    i->pos = root->pos;
+    if (guard && !set_guard(p, i, guard, guard_neg))
+        return;
+    match_opcode(p, root, &s);
+    if (!s.best || !s.best->op) {
+        parse_unsupported(p, root, &s);
+        return;
+    }
+    i->op = s.best->op;
+    c.i = i;
+    c.row = &fgs__rows[i->op];
+    c.name = c.row->word;
+    if (!parse_words(&c) || !parse_operands(p, i, i->op == FGS__OP_BRA))
+        return;
+    fgs__check_insn(&c);
+    /* It stands for its place also when it is wrong: labels count it. */
+    if (!p->nomem)
+        p->insn_count++;
+    p->failed = false;
+}

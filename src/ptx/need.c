@@ -1,0 +1,130 @@
+/* need.c -- PTX versions and targets that instructions need */
+#include "ptx/parse.h"
+#include "ptx/target.h"
+#include "base/compat.h"
+
+#include <stdarg.h>
+
+enum { FGS__G_NONE = UINT8_MAX };
+
+static const struct need {
+    uint8_t op, group, mod, type;
+    int ptx, cc, family;
+} needs[] = {
+#define NEED(op, group, mod, type, ptx, cc, family)                            \
+    { FGS__OP_##op, FGS__G_##group, FGS__M_##mod, FGS__T_##type, ptx, cc,      \
+      family },
+#include "ptx/need.def"
+#undef NEED
+};
+
+bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
+                        int cc, int family, const char *fmt, ...)
+{
+    const struct fgs__ptx_module *m = p->m;
+    bool target = m->target_cc >= cc;
+    char what[200];
+    va_list ap;
+
+    if (family)
+        target = target && m->target_suffix &&
+            (m->target_cc == family || m->target_suffix == 'f' ||
+             m->target_cc > family) &&
+            fgs__target_family(m->target_cc) == fgs__target_family(family);
+    if (m->version >= ptx && target)
+        return true;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    if (m->version < ptx)
+        fgs__parse_error(p, pos, "%s needs PTX %d.%d, .version is %d.%d", what,
+                         ptx / 10, ptx % 10, m->version / 10, m->version % 10);
+    else if (family)
+        fgs__parse_error(p, pos, "%s needs target sm_%da or sm_%df, or a later "
+                         "one of the family, .target is %s", what, family,
+                         family, m->target);
+    else
+        fgs__parse_error(p, pos, "%s needs target sm_%d or later, .target is "
+                         "%s", what, cc, m->target);
+    return false;
+}
+
+static bool applies(const struct need *n, const struct fgs__ptx_insn *i)
+{
+    if (n->op != FGS__OP_NONE && n->op != i->op)
+        return false;
+    if (n->type && (!i->types || n->type != i->type[0]) &&
+        (i->types < 2 || n->type != i->type[1]))
+        return false;
+    if (n->group == FGS__G_NONE)
+        return true;
+    if (n->group == FGS__G_SPACE)
+        return i->space[0] == n->mod || i->space[1] == n->mod;
+    return n->mod ? i->mod[n->group] == n->mod : i->mod[n->group] != 0;
+}
+
+static void check_need(struct fgs__check *c, const struct need *n)
+{
+    struct fgs__ptx_pos pos = c->i->pos;
+
+    if (n->group == FGS__G_NONE) {
+        fgs__check_version(c->p, c->type_at[0], n->ptx, n->cc, n->family,
+                           "%s with type .%s", c->name,
+                           fgs__ptx_types[n->type].word);
+        return;
+    }
+    if (c->i->mod[n->group])
+        pos = c->mod_at[n->group];
+    fgs__check_version(c->p, pos, n->ptx, n->cc, n->family, "%s with '.%s'",
+                       c->name, fgs__mods[n->mod ? n->mod
+                                : c->i->mod[n->group]].word);
+}
+
+/* Forms whose need is in their operands. */
+static void check_forms(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool arrive = i->op == FGS__OP_MBAR_ARRIVE ||
+        i->op == FGS__OP_MBAR_ARRIVE_DROP;
+
+    if (i->op == FGS__OP_BULK_COPY && i->space[0] == FGS__M_SHARED_CTA)
+        fgs__check_version(c->p, c->mod_at[FGS__G_SPACE], 86, 90, 0,
+                           "%s to .shared::cta", c->name);
+    else if (arrive && i->operand[0].kind == FGS__O_SINK)
+        fgs__check_version(c->p, i->operand[0].pos, 71, 80, 0, "%s to _",
+                           c->name);
+    if (!c->p->failed && arrive && i->operands > 2 &&
+        !i->mod[FGS__G_NOCOMPLETE])
+        fgs__check_version(c->p, i->operand[2].pos, 78, 90, 0,
+                           "%s with a count", c->name);
+    if (!c->p->failed && (i->op == FGS__OP_MIN || i->op == FGS__OP_MAX) &&
+        i->operands > 3)
+        fgs__check_version(c->p, i->operand[3].pos, 88, 100, 0,
+                           "%s of three sources", c->name);
+}
+
+void fgs__check_needs(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (!fgs__check_version(c->p, i->pos, c->row->ptx, c->row->cc, 0, "%s",
+                            c->name))
+        return;
+    for (unsigned t = 0; t < i->types; t++) {
+        if (i->type[t] == FGS__T_B128 &&
+            !fgs__check_version(c->p, c->type_at[t], 83, 70, 0, "type .b128"))
+            return;
+    }
+    for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++) {
+        if (needs[k].op != FGS__OP_NONE && needs[k].op != i->op)
+            continue;
+        if (!applies(&needs[k], i))
+            continue;
+        if (c->p->m->version < needs[k].ptx ||
+            c->p->m->target_cc < needs[k].cc || needs[k].family)
+            check_need(c, &needs[k]);
+        if (c->p->failed)
+            return;
+    }
+    check_forms(c);
+}
