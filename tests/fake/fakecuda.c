@@ -140,6 +140,17 @@ static CUresult fake_cuDeviceGetAttribute(int *value, CUdevice_attribute id,
     return r;
 }
 
+static CUresult fake_cuCtxGetDevice(CUdevice *device)
+{
+    CUresult r = turn("cuCtxGetDevice");
+
+    if (r == CUDA_SUCCESS)
+        r = real.cuCtxGetDevice(device);
+    if (r == CUDA_SUCCESS && fake.elsewhere)
+        ++*device;
+    return r;
+}
+
 static CUresult fake_cuLaunchKernelEx(const CUlaunchConfig *config,
                                       CUfunction f, void **params, void **extra)
 {
@@ -263,6 +274,7 @@ static const struct {
     ROW(cuDeviceGetCount, fake_cuDeviceGetCount),
     ROW(cuDeviceGetName, fake_cuDeviceGetName),
     ROW(cuDeviceGetAttribute, fake_cuDeviceGetAttribute),
+    ROW(cuCtxGetDevice, fake_cuCtxGetDevice),
     ROW(cuModuleLoadData, fake_cuModuleLoadData),
     ROW(cuModuleLoadDataEx, fake_cuModuleLoadDataEx),
     ROW(cuLaunchKernelEx, fake_cuLaunchKernelEx),

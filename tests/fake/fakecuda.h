@@ -34,6 +34,7 @@ struct fake {
     int isa;              /* highest PTX ISA, times ten; 0 = any             */
     int cc;               /* 90; 0 = the software device's                   */
     int no_device;        /* cuInit: CUDA_ERROR_NO_DEVICE                    */
+    int elsewhere;        /* cuCtxGetDevice names another device             */
     CUresult jit_result;  /* cuModuleLoadDataEx answers this and ...         */
     const char *jit_log;  /* ... this error log                              */
     char *refused;        /* text that was refused for its version           */

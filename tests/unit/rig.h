@@ -229,4 +229,20 @@ static inline void rig_need_engine(fgs_engine e)
     }
 }
 
+/* Set-up of a group for any provider: exit 77 without a device. */
+static inline int rig_group(void **state)
+{
+    struct rig_opts o = { 0 };
+    fgs_device *dev = NULL;
+    fgs_error err;
+
+    (void)state;
+    if (rig_open(&dev, &o, &err) < 0 && !strcmp(rig_provider(), "cuda")) {
+        print_message("%s\n", err.text);
+        exit(77);
+    }
+    fgs_device_close(dev);
+    return 0;
+}
+
 #endif

@@ -201,6 +201,32 @@ static void context_of_the_application_is_used_and_left_as_found(void **state)
     fgs_device_close(dev);
 }
 
+static void context_on_another_device_is_refused(void **state)
+{
+    fgs_device_opts o = { .size = sizeof o, .provider = "cuda" };
+    fgs_device *dev = NULL, *own = NULL;
+    ctx_create_fn create;
+    ctx_one_fn destroy;
+    fgs_error err;
+
+    (void)state;
+    RIG_OK(fgs_device_open(&dev, &o, &err), err);
+    PROC(dev, create, "cuCtxCreate");
+    PROC(dev, destroy, "cuCtxDestroy");
+    assert_int_equal(create(&o.context, 0, 0), CUDA_SUCCESS);
+    fake->elsewhere = 1;
+    assert_int_equal(fgs_device_open(&own, &o, &err), FGS_E_MISMATCH);
+    assert_non_null(strstr(err.text, "is not on device 0 of provider cuda"));
+    assert_null(own);
+    /* Whatever is no context is the driver's to refuse. */
+    fake->elsewhere = 0;
+    assert_int_equal(destroy(o.context), CUDA_SUCCESS);
+    assert_int_equal(fgs_device_open(&own, &o, &err), FGS_E_DRIVER);
+    assert_non_null(strstr(err.text, "cuCtxPushCurrent"));
+    fgs_device_close(dev);
+    assert_int_equal(fake->live[FAKE_PUSHED], 0);
+}
+
 static void no_context_is_current_after_a_call_that_found_none(void **state)
 {
     CUcontext now = (CUcontext)16;
@@ -403,6 +429,7 @@ int main(void)
         TEST(ordinal_past_the_last_is_no_device),
         TEST(missing_entry_point_is_named_when_needed),
         TEST(context_of_the_application_is_used_and_left_as_found),
+        TEST(context_on_another_device_is_refused),
         TEST(no_context_is_current_after_a_call_that_found_none),
         TEST(engine_is_refused_with_what_the_device_lacks),
         TEST(engine_is_refused_by_an_old_driver),
