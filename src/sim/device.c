@@ -65,6 +65,8 @@ static bool step(struct fgs__sim_device *dev)
     if (wake > dev->now_ps)
         return true; /* an op begins or ends now */
     until = dev->now_ps + FGS__SIM_EPOCH_PS;
+    if (fgs__sim_grids_wait(dev) || fgs__sim_streams_watch(dev))
+        until = dev->now_ps + FGS__SIM_SLICE_PS;
     if (event > dev->now_ps && event < until)
         until = event;
     dev->busy = true;

@@ -15,11 +15,14 @@
 #include <time.h>
 
 /* Modelled times.  An epoch is not longer than a launch, so that the end of a
- * grid is always seen before a grid that waits for it may start. */
+ * grid is always seen before a grid that waits for it may start.  While blocks
+ * wait for a place or a dependent for triggers, an epoch is one slice, so that
+ * both are noticed within a short block's life. */
 enum {
     FGS__SIM_EPOCH_PS = 1000 * FGS__SIM_PS_PER_NS,
     FGS__SIM_SLICE_PS = 200 * FGS__SIM_PS_PER_NS, /* blocks of an SM in turn */
     FGS__SIM_LAUNCH_PS = 1000 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_BLOCK_PS = 2 * FGS__SIM_PS_PER_NS, /* between two block starts  */
     FGS__SIM_COPY_PS = 1000 * FGS__SIM_PS_PER_NS,  /* of any copy or fill    */
     FGS__SIM_HOST_BYTE_PS = 20,                    /* 50 GB/s to the host    */
     FGS__SIM_DEVICE_BYTES_PS = 2                   /* 2 TB/s on the device   */
@@ -121,6 +124,7 @@ struct fgs__sim_device {
     uint64_t epochs;
     uint64_t next_grid;
     uint32_t next_sm;          /* where the next block is tried first        */
+    uint64_t next_block_ps;    /* when the next block may start              */
 
     /* grids that may hand out blocks, in the order of their start */
     struct fgs__sim_grid *grids, **grids_tail;
@@ -333,6 +337,8 @@ void fgs__sim_event_free(struct fgs__sim_event *e);
 /* Take finished ops off, start what may start, until nothing changes.  May
  * release the lock for a copy. */
 void fgs__sim_streams_advance(struct fgs__sim_device *dev);
+/* Does a programmatic dependent wait for triggers? */
+bool fgs__sim_streams_watch(const struct fgs__sim_device *dev);
 /* The next moment at which an op begins or ends by itself. */
 uint64_t fgs__sim_streams_next(struct fgs__sim_device *dev);
 /* Drop all ops of a context that faulted. */
@@ -351,6 +357,8 @@ void fgs__sim_grid_remove(struct fgs__sim_device *dev,
                           struct fgs__sim_grid *g);
 /* Give blocks to SMs while they fit. */
 void fgs__sim_grids_dispatch(struct fgs__sim_device *dev);
+/* Are there blocks without a place? */
+bool fgs__sim_grids_wait(const struct fgs__sim_device *dev);
 void fgs__sim_grid_deps_done(struct fgs__sim_device *dev,
                              struct fgs__sim_grid *g);
 /* Blocks of a kernel that fit on one SM; 0 = never. */

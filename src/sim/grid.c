@@ -83,7 +83,10 @@ static bool place_block(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
 
         if (!fits(&dev->sm[id], g))
             continue;
-        take_slot(&dev->sm[id], g, dev->now_ps);
+        if (dev->next_block_ps < dev->now_ps)
+            dev->next_block_ps = dev->now_ps;
+        take_slot(&dev->sm[id], g, dev->next_block_ps);
+        dev->next_block_ps += FGS__SIM_BLOCK_PS;
         dev->next_sm = (id + 1) % dev->cfg.sms;
         return true;
     }
@@ -100,6 +103,15 @@ void fgs__sim_grids_dispatch(struct fgs__sim_device *dev)
                 return;
         }
     }
+}
+
+bool fgs__sim_grids_wait(const struct fgs__sim_device *dev)
+{
+    for (const struct fgs__sim_grid *g = dev->grids; g; g = g->next) {
+        if (g->next_block < g->blocks)
+            return true;
+    }
+    return false;
 }
 
 void fgs__sim_grid_start(struct fgs__sim_device *dev, struct fgs__sim_grid *g)

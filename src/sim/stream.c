@@ -317,6 +317,26 @@ static bool start_dependents(struct fgs__sim_device *dev,
     return any;
 }
 
+bool fgs__sim_streams_watch(const struct fgs__sim_device *dev)
+{
+    const struct fgs__sim_stream *s;
+    const struct fgs__sim_op *op;
+
+    if (!dev->cfg.overlap)
+        return false;
+    for (const struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next) {
+        for (s = c->streams; s; s = s->next) {
+            op = s->head;
+            while (op && op->state != FGS__SIM_OP_QUEUED)
+                op = op->next;
+            if (op && op != s->head && op->kind == FGS__SIM_OP_KERNEL &&
+                op->u.kernel.programmatic)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Follow an op that has started. */
 static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
 {
