@@ -39,6 +39,7 @@ static FGS__INLINE lane_next finish(struct fgs__sim_warp *w,
         const T *b = LANE_PTR(w, i->op[SETP_B]);                               \
         ACC r = 0;                                                             \
         int k;                                                                 \
+        FGS__EACH                                                              \
         for (k = 0; k < LANES; k++) {                                          \
             const T x = a[k], y = b[k];                                        \
             r |= (EXPR) ? (ACC)1 << k : 0;                                     \
