@@ -39,7 +39,7 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
 
 /* The second NaN of add, sub, mul goes on, the first of div; the order b, c, a
  * of fma is seen for b before c only. */
-#define ARITH2(name, OP, P, Q)                                                       \
+#define ARITH2(name, OP, P, Q)                                                 \
     MAP2(name##_f32, l_f32, l_f32, l_f32, fix_f32(OP(x, y)))                   \
     MAP2(name##_ftz_f32, l_f32, l_f32, l_f32,                                  \
          flush_f32(fix_f32(OP(flush_f32(x), flush_f32(y)))))                   \

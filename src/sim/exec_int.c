@@ -37,7 +37,7 @@ WIDE(s32, l_s32, uint64_t, l_s64)
     MAP2(rem_##t, T, T, T, y ? x % y : (T)-1)
 #define SDIV(t, T, U)                                                          \
     MAP2(div_##t, T, T, T, !y ? (T)-1 : y == -1 ? (T)(0 - (U)x) : x / y)       \
-    MAP2(rem_##t, T, T, T, !y ? (T)-1 : y == -1 ? (T)0 : x % y)                    \
+    MAP2(rem_##t, T, T, T, !y ? (T)-1 : y == -1 ? (T)0 : x % y)                \
     MAP1(abs_##t, T, T, x < 0 ? (T)(0 - (U)x) : x)                             \
     MAP1(neg_##t, T, T, 0 - (U)x)
 UDIV(u16, l_u16)

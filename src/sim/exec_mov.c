@@ -126,8 +126,8 @@ static const struct {
 
 static bool sel_pack(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src,
-                     struct fgs__sim_insn *out, const struct fgs__ptx_operand *v,
-                     bool unpack)
+                     struct fgs__sim_insn *out,
+                     const struct fgs__ptx_operand *v, bool unpack)
 {
     enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
     unsigned n = v->children, k, bits = n ? fgs__ptx_types[t].bits / n : 0;

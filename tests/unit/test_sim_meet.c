@@ -1,0 +1,130 @@
+/* test_sim_meet.c -- lanes that meet: shfl, vote, elect, activemask */
+#include "exec_kernel.h"
+
+static void shuffle_reads_the_lane_of_its_mode(void **state)
+{
+    struct exec e;
+    uint32_t k;
+
+    (void)state;
+    /* 0x181f: segments of 8 lanes; 0: clamp at the segment's first lane. */
+    run_ok(&e,
+           HEAD "add.u32 %r9, %l, 1000;\n"
+                "shfl.sync.idx.b32 %r1|%p1, %r9, 3, 31, -1;\n"
+                "shfl.sync.up.b32 %r2|%p2, %r9, 2, 0, -1;\n"
+                "shfl.sync.down.b32 %r3|%p3, %r9, 1, 0x181f, -1;\n"
+                "shfl.sync.bfly.b32 %r4, %r9, 5, 31, -1;\n"
+                "selp.u32 %r5, 1, 0, %p2;\nselp.u32 %r6, 1, 0, %p3;\n" STORE6,
+           32);
+    for (k = 0; k < 32; k++) {
+        assert_int_equal(word(&e, 6 * k), 1003);
+        assert_int_equal(word(&e, 6 * k + 1), 1000 + (k >= 2 ? k - 2 : k));
+        assert_int_equal(word(&e, 6 * k + 2), 1000 + (k % 8 == 7 ? k : k + 1));
+        assert_int_equal(word(&e, 6 * k + 3), 1000 + (k ^ 5));
+        assert_int_equal(word(&e, 6 * k + 4), k >= 2);
+        assert_int_equal(word(&e, 6 * k + 5), k % 8 != 7);
+    }
+    exec_close(&e);
+}
+
+static void vote_asks_the_members(void **state)
+{
+    struct exec e;
+    uint32_t k;
+
+    (void)state;
+    run_ok(&e,
+           HEAD "setp.lt.u32 %p0, %l, 20;\n"
+                "vote.sync.ballot.b32 %r1, %p0, -1;\n"
+                "vote.sync.all.pred %p1, %p0, -1;\n"
+                "vote.sync.any.pred %p2, %p0, -1;\n"
+                "vote.sync.uni.pred %p3, %p0, -1;\n"
+                "vote.sync.ballot.b32 %r6, !%p0, -1;\n"
+                "selp.u32 %r2, 1, 0, %p1;\nselp.u32 %r3, 1, 0, %p2;\n"
+                "selp.u32 %r4, 1, 0, %p3;\n"
+                "elect.sync %r5|%p4, -1;\n@%p4 add.u32 %r5, %r5, 50;\n" STORE6,
+           32);
+    for (k = 0; k < 32; k++) {
+        assert_int_equal(word(&e, 6 * k), 0x000fffff);
+        assert_int_equal(word(&e, 6 * k + 1), 0);
+        assert_int_equal(word(&e, 6 * k + 2), 1);
+        assert_int_equal(word(&e, 6 * k + 3), 0);
+        assert_int_equal(word(&e, 6 * k + 4), k ? 0 : 50);
+        assert_int_equal(word(&e, 6 * k + 5), 0xfff00000);
+    }
+    exec_close(&e);
+}
+
+static void members_meet_from_both_arms_of_a_branch(void **state)
+{
+    struct exec e;
+    uint32_t k;
+
+    (void)state;
+    run_ok(&e,
+           HEAD "add.u32 %r9, %l, 1000;\nsetp.lt.u32 %p0, %l, 8;\n"
+                "@%p0 bra A;\n"
+                "shfl.sync.bfly.b32 %r0, %r9, 31, 31, -1;\nbra J;\n"
+                "A: shfl.sync.bfly.b32 %r0, %l, 31, 31, -1;\n"
+                "J:\n" TAIL,
+           32);
+    for (k = 0; k < 32; k++)
+        assert_int_equal(word(&e, k), (31 - k < 8 ? 0 : 1000) + 31 - k);
+    exec_close(&e);
+}
+
+static void members_that_exited_are_not_waited_for(void **state)
+{
+    struct exec e;
+
+    (void)state;
+    /* The others exit later than the first six lanes come to the vote. */
+    run_ok(&e,
+           HEAD "setp.ge.u32 %p0, %l, 6;\n@%p0 bra E;\n"
+                "vote.sync.ballot.b32 %r0, 1, -1;\n"
+                "st.shared.b32 [%q0], %r0;\nret;\n"
+                "E: mov.u32 %r1, %clock;\nexit;\n}\n",
+           32);
+    assert_int_equal(word(&e, 5), 63);
+    exec_close(&e);
+}
+
+static void groups_of_one_warp_vote_apart(void **state)
+{
+    struct exec e;
+
+    (void)state;
+    run_ok(&e,
+           HEAD "setp.lt.u32 %p0, %l, 12;\nselp.b32 %r1, 0xfff, 0xfffff000, "
+                "%p0;\nsetp.ne.u32 %p1, %l, 2;\n"
+                "vote.sync.ballot.b32 %r0, %p1, %r1;\n" TAIL,
+           32);
+    assert_int_equal(word(&e, 0), 0xffb);
+    assert_int_equal(word(&e, 12), 0xfffff000);
+    exec_close(&e);
+}
+
+static void lane_outside_its_own_mask_is_a_fault(void **state)
+{
+    struct exec e;
+
+    (void)state;
+    assert_int_equal(run(&e, HEAD "vote.sync.ballot.b32 %r0, 1, 1;\n" TAIL, 32),
+                     FGS__SIM_FAULTED);
+    assert_int_equal(e.ctx.sticky, CUDA_ERROR_ILLEGAL_INSTRUCTION);
+    exec_close(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shuffle_reads_the_lane_of_its_mode),
+        cmocka_unit_test(vote_asks_the_members),
+        cmocka_unit_test(members_meet_from_both_arms_of_a_branch),
+        cmocka_unit_test(members_that_exited_are_not_waited_for),
+        cmocka_unit_test(groups_of_one_warp_vote_apart),
+        cmocka_unit_test(lane_outside_its_own_mask_is_a_fault),
+    };
+
+    return cmocka_run_group_tests_name("sim_meet", tests, NULL, NULL);
+}
