@@ -49,7 +49,12 @@ static fgs_result open_libcuda(struct fgs__cu *cu, fgs_error *err)
 static fgs_result open_sim(struct fgs__cu *cu, fgs_error *err)
 {
     void *sym = fgs_sim_get_proc("cuGetProcAddress_v2");
+    fgs_sim_config cfg = { .size = sizeof cfg };
+    fgs_result r = fgs_sim_config_get(&cfg, err);
 
+    /* cuInit has no words for it: only this call names the bad variable. */
+    if (r < 0)
+        return r;
     if (!sym)
         return fgs__fail(err, FGS_E_ENTRY,
                          "cuGetProcAddress_v2: not in the software device");
