@@ -82,12 +82,11 @@ SHARED = $(if $(SAN),,$(B)/$(SOFILE))
 
 ALL = $(B)/libfgs.a $(SHARED) $(B)/fgs
 
-# The tool and the shared library join `all` when every floor is there.
-all: $(B)/libfgs.a
-full: $(ALL)
+all: $(ALL)
 
-run: full
-	$(Q)$(B)/fgs run
+# A producer of some us, so that tiles are waited for.
+run: all
+	$(Q)$(B)/fgs run --slow-producer 3000
 
 # ---------------------------------------------------------------- rules --
 
@@ -323,7 +322,7 @@ help:
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
-.PHONY: all full unit run check check-gpu toolchain install uninstall clean help FORCE \
+.PHONY: all unit run check check-gpu toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests
 .SECONDARY:
 -include $(DEPS)
