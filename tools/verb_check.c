@@ -26,8 +26,10 @@ static void report(void *cookie, const char *file, uint32_t line,
 
     s->count++;
     if (!s->json) {
-        fprintf(stderr, "%s:%u:%u: %s\n", file, (unsigned)line,
-                (unsigned)column, text);
+        fprintf(stderr, "%s:", file);
+        if (line)
+            fprintf(stderr, "%u:%u:", (unsigned)line, (unsigned)column);
+        fprintf(stderr, " %s\n", text);
         return;
     }
     json_open(s->json, NULL, '{');

@@ -52,8 +52,9 @@ broken missing_label $((bra - 1)) L_work
 version=$(line_of '^\.version')
 sed "s/^\.version .*/.version 99.0/" "$tmp/good" > "$text"
 broken newer_version "$version" 99.0
-head -n "$mul" "$tmp/good" > "$text"
-broken missing_end $((mul + 1)) .
+last=$(($(line_of '^L_end:') + 1))
+head -n "$last" "$tmp/good" > "$text"
+broken missing_end $((last + 1)) "'}'"
 head -c 3000 "$tmp/good" > "$text"
 "$FGS" check "$text" > "$tmp/out" 2>&1
 [ $? = 1 ] && ok text_cut_in_the_middle_is_refused ||
