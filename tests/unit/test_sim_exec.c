@@ -46,6 +46,101 @@ static void code_without_ret_ends_the_threads(void **state)
     exec_close(&e);
 }
 
+/* ----------------------------------------------- operands, predicates -- */
+
+static void literals_take_the_type_they_are_read_as(void **state)
+{
+    struct exec e;
+
+    (void)state;
+    run_ok(&e,
+           HEAD ".reg .f32 %f;\n.reg .f64 %d;\n"
+                "mov.f32 %f, 1.5;\nmov.b32 %r1, %f;\n"
+                "mov.f64 %d, 0d3ff0000000000000;\n"
+                "add.f64 %d, %d, 0f40000000;\nmov.b64 {_, %r2}, %d;\n"
+                "mov.u32 %r3, -1;\nadd.s32 %r4, %r3, -2;\n"
+                "mov.u64 %q2, -1;\nshr.u64 %q2, %q2, 40;\n"
+                "cvt.u32.u64 %r5, %q2;\nmov.b32 %r6, 0f3f800000;\n" STORE6,
+           32);
+    assert_int_equal(word(&e, 186), 0x3fc00000);
+    assert_int_equal(word(&e, 187), 0x40080000); /* 3.0 */
+    assert_int_equal(word(&e, 188), UINT32_MAX);
+    assert_int_equal(word(&e, 189), UINT32_MAX - 2);
+    assert_int_equal(word(&e, 190), 0xffffff);
+    assert_int_equal(word(&e, 191), 0x3f800000);
+    exec_close(&e);
+}
+
+static void setp_writes_both_predicates(void **state)
+{
+    struct exec e;
+    uint32_t k;
+
+    (void)state;
+    /* ISA: p = (a < b) and c, q = !(a < b) and c; here c = lane is odd */
+    run_ok(&e,
+           HEAD "and.b32 %r9, %l, 1;\nsetp.eq.u32 %p0, %r9, 0;\n"
+                "setp.lt.and.u32 %p1|%p2, %l, 7, !%p0;\n"
+                "setp.lt.u32 _|%p3, %l, 7;\n"
+                "selp.u32 %r1, 1, 0, %p1;\nselp.u32 %r2, 1, 0, %p2;\n"
+                "selp.u32 %r3, 1, 0, %p3;\nselp.u32 %r4, 1, 0, !%p3;\n"
+                "mov.u32 %r5, 0;\nmov.u32 %r6, 0;\n" STORE6,
+           32);
+    for (k = 0; k < 32; k++) {
+        assert_int_equal(word(&e, 6 * k), k < 7 && k % 2);
+        assert_int_equal(word(&e, 6 * k + 1), k >= 7 && k % 2);
+        assert_int_equal(word(&e, 6 * k + 2), k >= 7);
+        assert_int_equal(word(&e, 6 * k + 3), k < 7);
+    }
+    exec_close(&e);
+}
+
+static void predicates_combine_lane_by_lane(void **state)
+{
+    struct exec e;
+    uint32_t k;
+
+    (void)state;
+    run_ok(&e,
+           HEAD "setp.lt.u32 %p0, %l, 8;\nsetp.gt.u32 %p1, %l, 3;\n"
+                "and.pred %p2, %p0, %p1;\nselp.u32 %r1, 1, 0, %p2;\n"
+                "or.pred %p2, %p0, !%p1;\nselp.u32 %r2, 1, 0, %p2;\n"
+                "xor.pred %p2, %p0, %p1;\nselp.u32 %r3, 1, 0, %p2;\n"
+                "not.pred %p2, %p0;\nselp.u32 %r4, 1, 0, %p2;\n"
+                "mov.pred %p2, !%p1;\nselp.u32 %r5, 1, 0, %p2;\n"
+                "mov.pred %p2, %p1;\n@%p0 xor.pred %p2, %p2, 1;\n"
+                "selp.u32 %r6, 1, 0, %p2;\n" STORE6,
+           32);
+    for (k = 0; k < 32; k++) {
+        bool a = k < 8, b = k > 3;
+
+        assert_int_equal(word(&e, 6 * k), a && b);
+        assert_int_equal(word(&e, 6 * k + 1), a || !b);
+        assert_int_equal(word(&e, 6 * k + 2), a != b);
+        assert_int_equal(word(&e, 6 * k + 3), !a);
+        assert_int_equal(word(&e, 6 * k + 4), !b);
+        assert_int_equal(word(&e, 6 * k + 5), a ? !b : b);
+    }
+    exec_close(&e);
+}
+
+static void dynamic_array_begins_behind_the_static_ones(void **state)
+{
+    struct exec e;
+
+    (void)state;
+    run_ok(&e,
+           ".version 9.4\n.target sm_107a\n.address_size 64\n"
+           ".extern .shared .align 16 .b8 dyn[];\n"
+           ".visible .entry k()\n{\n.shared .b8 out[20];\n"
+           ".reg .b32 %r;\nmov.u32 %r, dyn;\n"
+           "st.shared.b32 [out], %r;\nret;\n}\n",
+           1);
+    assert_int_equal(e.code->shared_bytes, 32);
+    assert_int_equal(word(&e, 0), 32);
+    exec_close(&e);
+}
+
 /* ----------------------------------------------------------- divergence -- */
 
 static void arms_of_a_branch_join_again(void **state)
@@ -264,6 +359,28 @@ static void timers_advance_with_the_work(void **state)
     exec_close(&e);
 }
 
+/* An SM issues 4 warp instructions a cycle: 32 warps that need 4 cycles an
+ * instruction take twice the time of 16 or of one. */
+static void warps_share_the_issue_slots(void **state)
+{
+    static const uint32_t threads[] = { 32, 256, 1024 };
+    uint64_t took[3];
+    struct exec e;
+    int k;
+
+    (void)state;
+    for (k = 0; k < 3; k++) {
+        run_ok(&e,
+               HEAD "mov.u32 %r0, 0;\nL: add.u32 %r0, %r0, 1;\n"
+                    "setp.lt.u32 %p0, %r0, 10000;\n@%p0 bra L;\nret;\n}\n",
+               threads[k]);
+        took[k] = e.end_ps;
+        exec_close(&e);
+    }
+    assert_in_range(took[1], took[0], took[0] + took[0] / 20);
+    assert_in_range(took[2], took[0] * 19 / 10, took[0] * 21 / 10);
+}
+
 static void values_are_packed_and_unpacked(void **state)
 {
     struct exec e;
@@ -351,6 +468,10 @@ int main(void)
         cmocka_unit_test(lanes_past_the_block_do_nothing),
         cmocka_unit_test(guard_leaves_other_lanes_alone),
         cmocka_unit_test(code_without_ret_ends_the_threads),
+        cmocka_unit_test(literals_take_the_type_they_are_read_as),
+        cmocka_unit_test(setp_writes_both_predicates),
+        cmocka_unit_test(predicates_combine_lane_by_lane),
+        cmocka_unit_test(dynamic_array_begins_behind_the_static_ones),
         cmocka_unit_test(arms_of_a_branch_join_again),
         cmocka_unit_test(loop_of_unequal_length_joins_behind_it),
         cmocka_unit_test(lanes_that_exit_in_a_branch_are_gone),
@@ -361,6 +482,7 @@ int main(void)
         cmocka_unit_test(special_registers_tell_the_place),
         cmocka_unit_test(lane_masks_count_from_the_lane),
         cmocka_unit_test(timers_advance_with_the_work),
+        cmocka_unit_test(warps_share_the_issue_slots),
         cmocka_unit_test(values_are_packed_and_unpacked),
         cmocka_unit_test(trap_is_a_failed_launch_with_its_place),
         cmocka_unit_test(form_that_is_not_executed_is_refused_at_load),

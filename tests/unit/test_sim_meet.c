@@ -89,6 +89,24 @@ static void members_that_exited_are_not_waited_for(void **state)
     exec_close(&e);
 }
 
+static void guard_splits_off_the_lanes_it_leaves_out(void **state)
+{
+    struct exec e;
+
+    (void)state;
+    /* Lanes from 6 on go past the vote, and come to the next one alone. */
+    run_ok(&e,
+           HEAD "mov.u32 %r0, 0;\nsetp.lt.u32 %p0, %l, 6;\n"
+                "@%p0 vote.sync.ballot.b32 %r0, 1, 0x3f;\n"
+                "@!%p0 vote.sync.ballot.b32 %r0, 1, 0xffffffc0;\n"
+                "vote.sync.ballot.b32 %r1, 1, -1;\n"
+                "xor.b32 %r0, %r0, %r1;\n" TAIL,
+           32);
+    assert_int_equal(word(&e, 5), ~0x3fu);
+    assert_int_equal(word(&e, 6), 0x3f);
+    exec_close(&e);
+}
+
 static void groups_of_one_warp_vote_apart(void **state)
 {
     struct exec e;
@@ -122,6 +140,7 @@ int main(void)
         cmocka_unit_test(vote_asks_the_members),
         cmocka_unit_test(members_meet_from_both_arms_of_a_branch),
         cmocka_unit_test(members_that_exited_are_not_waited_for),
+        cmocka_unit_test(guard_splits_off_the_lanes_it_leaves_out),
         cmocka_unit_test(groups_of_one_warp_vote_apart),
         cmocka_unit_test(lane_outside_its_own_mask_is_a_fault),
     };
