@@ -1,4 +1,7 @@
-/* test_sim_mem.c -- ld, st, cvta, atom and red, as PTX on the device */
+/* test_sim_mem.c -- ld, st, cvta, atom and red, as PTX on the device
+ *
+ * TSAN: workers share device memory, whose races are the program's.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -387,7 +390,7 @@ static void atomics_return_the_old_value_and_store_the_new_one(void **state)
         {"inc.u32", 9, 5, 0, 0},
         {"dec.u32", 4, 5, 0, 3},
         {"dec.u32", 0, 5, 0, 5},
-        {"dec.u32", 6, 5, 0, 5},
+        {"dec.u32", 9, 5, 0, 5},
         {"and.b32", 0xff00ff00, 0x0ff00ff0, 0, 0x0f000f00},
         {"or.b32", 0xf0, 0x0f, 0, 0xff},
         {"xor.b64", 0xff, 0xf000000000000001, 0, 0xf0000000000000fe},
@@ -398,7 +401,7 @@ static void atomics_return_the_old_value_and_store_the_new_one(void **state)
         {"cas.b64", 1ull << 40, 1ull << 40, 9, 9},
         {"add.f32", 0x3f800000, 0x40000000, 0, 0x40400000},
         /* subnormal + subnormal: flushed on global memory */
-        {"add.f32", 0x80000001, 0x00000001, 0, 0},
+        {"add.f32", 0x00000001, 0x00000001, 0, 0},
         {"add.f64", 0x3ff0000000000000, 0x4000000000000000, 0,
          0x4008000000000000},
     };
@@ -479,6 +482,19 @@ static void atomics_on_shared_memory_serve_the_block(void **state)
     }
 }
 
+static void shared_float_add_keeps_subnormals(void **state)
+{
+    uint64_t out[1] = {0};
+    struct ptx_run r = {.out = out, .out_bytes = sizeof out};
+
+    (void)state;
+    r.body = ".shared .f32 s_x;\nmov.f32 %f1, 0f00000001;\n"
+             "st.shared.f32 [s_x], %f1;\nred.shared.add.f32 [s_x], %f1;\n"
+             "ld.shared.b32 %r1, [s_x];\nst.global.u32 [%out], %r1;";
+    assert_int_equal(ptx_run(&r), CUDA_SUCCESS);
+    assert_int_equal(out[0], 2);
+}
+
 /* A flag protocol between two blocks: the data is there when the flag is. */
 static void release_and_acquire_order_data_before_its_flag(void **state)
 {
@@ -519,6 +535,7 @@ int main(void)
         cmocka_unit_test(atomics_return_the_old_value_and_store_the_new_one),
         cmocka_unit_test(atomics_of_many_blocks_lose_nothing),
         cmocka_unit_test(atomics_on_shared_memory_serve_the_block),
+        cmocka_unit_test(shared_float_add_keeps_subnormals),
         cmocka_unit_test(release_and_acquire_order_data_before_its_flag),
     };
 
