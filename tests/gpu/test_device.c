@@ -224,7 +224,7 @@ static void tiles_past_4_gib_are_handed_over(void **state)
     free(got);
 }
 
-/* --------------------------------------------------------- replaced texts -- */
+/* -------------------------------------------------------- replaced texts -- */
 
 static char dir[64];
 
@@ -338,7 +338,7 @@ static void driver_s_own_refusal_is_passed_on(void **state)
     rig_free(&r);
 }
 
-/* ---------------------------------------------------------------- streams -- */
+/* --------------------------------------------------------------- streams -- */
 
 static void captured_stream_is_refused(void **state)
 {

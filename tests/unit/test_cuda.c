@@ -134,7 +134,7 @@ static void kernel_faults_lose_the_context(void **state)
         assert_false(fgs__cu_sticky((CUresult)healthy[i]));
 }
 
-/* -------------------------------------------------------------- providers -- */
+/* ------------------------------------------------------------- providers -- */
 
 static void provider_that_is_unknown_lists_the_known(void **state)
 {
@@ -302,7 +302,8 @@ static void linker_makes_a_cubin(void **state)
     assert_true(n.isa >= 90);
     assert_int_equal(assemble(&n,
                               ".version 9.0\n.target sm_90\n"
-                              ".address_size 64\n.visible .entry e() { ret; }\n",
+                              ".address_size 64\n"
+                              ".visible .entry e() { ret; }\n",
                               "sm_90", &cubin, log, sizeof log),
                      FGS_OK);
     assert_memory_equal(cubin.data, "\177ELF", 4);

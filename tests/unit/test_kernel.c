@@ -132,6 +132,39 @@ static void attribute_is_set_on_the_consumer_alone(void **state)
     rig_free(&r);
 }
 
+/* A producer that stores where no memory is: the context is lost, the error
+ * has the device's own words, and a new context is well. */
+static void fault_of_a_kernel_is_told_with_its_place(void **state)
+{
+    struct rig_opts o = { .provider = "sim", .ptx_dir = dir, .tiles = 2 };
+    struct rig r;
+    fgs_error err;
+    uint32_t *in;
+
+    (void)state;
+    put_changed("ld.param.u64            %a_mid, [p_mid];",
+                "mov.u64                 %a_mid, 4096;");
+    RIG_OK(rig_make(&r, &o, &err), err);
+    free(rig_fill(&r, 1));
+    RIG_OK(fgs_plan_run(r.plan, NULL, 1, &err), err);
+    assert_int_equal(fgs_plan_wait(r.plan, &err), FGS_E_FAULT);
+    assert_string_equal(err.name, "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert_int_equal(err.driver, 700);
+    assert_non_null(strstr(err.text, "fgs_scale_produce"));
+    assert_non_null(strstr(err.text, "PTX line"));
+    assert_int_equal(fgs_plan_wait(r.plan, &err), FGS_E_STATE);
+    assert_int_equal(fgs_plan_run(r.plan, NULL, 1, &err), FGS_E_FAULT);
+    rig_free(&r);
+    o.ptx_dir = NULL;
+    RIG_OK(rig_make(&r, &o, &err), err);
+    in = rig_fill(&r, 1);
+    RIG_OK(fgs_plan_run(r.plan, NULL, 1, &err), err);
+    RIG_OK(fgs_plan_wait(r.plan, &err), err);
+    assert_int_equal(rig_mismatches(&r, in), 0);
+    free(in);
+    rig_free(&r);
+}
+
 /* Without griddepcontrol.wait nothing would order the consumer's end. */
 static void attribute_is_left_out_without_a_wait_in_the_text(void **state)
 {
@@ -277,6 +310,7 @@ int main(void)
         TEST(text_that_is_newer_than_all_is_refused),
         TEST(text_that_breaks_its_contract_is_refused),
         TEST(text_that_is_changed_takes_effect),
+        TEST(fault_of_a_kernel_is_told_with_its_place),
         TEST(attribute_is_set_on_the_consumer_alone),
         TEST(attribute_is_left_out_without_a_wait_in_the_text),
         TEST(kernel_tells_what_it_is),

@@ -211,7 +211,8 @@ static void missing_entry_point_is_named_before_loading(void **state)
     (void)state;
     fake->hide = "cuModuleGetFunction";
     assert_int_equal(load_producer("cuda", &err), FGS_E_ENTRY);
-    assert_non_null(strstr(err.text, "cuModuleGetFunction: not in this driver"));
+    assert_non_null(strstr(err.text, "cuModuleGetFunction: not in this "
+                                     "driver"));
 }
 
 int main(void)
