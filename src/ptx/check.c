@@ -140,6 +140,7 @@ static bool add_space(struct fgs__check *c, const struct fgs__tok *tok,
     }
     i->space[n] = (uint8_t)mod;
     if (!n) {
+        c->groups |= (uint64_t)1 << FGS__G_SPACE;
         i->mod[FGS__G_SPACE] = (uint8_t)mod;
         c->mod_at[FGS__G_SPACE] = tok->pos;
     }
@@ -164,6 +165,7 @@ static bool add_mod(struct fgs__check *c, const struct fgs__tok *tok,
                          fgs__parse_text(tok).s);
         return false;
     }
+    c->groups |= (uint64_t)1 << g;
     c->i->mod[g] = (uint8_t)mod;
     c->mod_at[g] = tok->pos;
     return true;
@@ -255,7 +257,7 @@ static void check_mods(struct fgs__check *c)
                                 word_ok(m, i->space[1])))
             good |= (uint64_t)1 << m->group;
     }
-    for (unsigned g = 0; g < FGS__G_COUNT; g++) {
+    for (unsigned g = 0; c->groups & ~good && g < FGS__G_COUNT; g++) {
         unsigned mod = i->mod[g];
 
         if (!mod || good >> g & 1)

@@ -441,7 +441,7 @@ static bool parse_words(struct fgs__check *c)
 void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
                      bool guard_neg, const struct fgs__tok *root)
 {
-    struct fgs__check c = { .p = p };
+    struct fgs__check c; /* its places are set with what they are of */
     struct fgs__ptx_insn *i;
     struct spelled s;
 
@@ -461,7 +461,9 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
         return;
     }
     i->op = s.best->op;
+    c.p = p;
     c.i = i;
+    c.groups = 0;
     c.row = &fgs__rows[i->op];
     c.name = c.row->word;
     if (!parse_words(&c) || !parse_operands(p, i, i->op == FGS__OP_BRA))

@@ -10,7 +10,7 @@
 
 #include <locale.h>
 
-enum { SPACE_ = 1, DIGIT = 2, HEX = 4, ALPHA = 8, FOLLOW = 16 };
+enum { SPACE_ = 1, DIGIT = 2, HEX = 4, ALPHA = 8, FOLLOW = 16, PUNCT = 32 };
 
 #define X10(v) v, v, v, v, v, v, v, v, v, v
 
@@ -25,6 +25,11 @@ static const unsigned char class_of[256] = {
     ALPHA | FOLLOW | HEX, ALPHA | FOLLOW | HEX, ALPHA | FOLLOW | HEX,
     ['G'] = X10(ALPHA | FOLLOW), X10(ALPHA | FOLLOW),
     ['_'] = FOLLOW, ['$'] = FOLLOW,
+    ['@'] = PUNCT, ['|'] = PUNCT, ['!'] = PUNCT, ['+'] = PUNCT, ['-'] = PUNCT,
+    ['['] = PUNCT, [']'] = PUNCT, ['{'] = PUNCT, ['}'] = PUNCT, ['('] = PUNCT,
+    [')'] = PUNCT, ['<'] = PUNCT, ['>'] = PUNCT, [','] = PUNCT, [';'] = PUNCT,
+    [':'] = PUNCT, ['='] = PUNCT, ['*'] = PUNCT, ['/'] = PUNCT, ['%'] = PUNCT,
+    ['&'] = PUNCT, ['^'] = PUNCT, ['~'] = PUNCT, ['?'] = PUNCT,
 };
 
 static int is(const struct fgs__lex *lx, const char *p, int mask)
@@ -342,8 +347,9 @@ static void lex_punct(struct fgs__lex *lx, struct fgs__tok *tok)
         { "&&", FGS__TOK_LAND }, { "||", FGS__TOK_LOR },
     };
     char c = *lx->p, d = at(lx, lx->p + 1);
+    bool twin = d == '<' || d == '>' || d == '=' || d == '&' || d == '|';
 
-    for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) {
+    for (size_t i = 0; twin && i < sizeof two / sizeof two[0]; i++) {
         if (c == two[i].s[0] && d == two[i].s[1]) {
             tok->kind = two[i].kind;
             lx->p += 2;
@@ -351,7 +357,7 @@ static void lex_punct(struct fgs__lex *lx, struct fgs__tok *tok)
         }
     }
     lx->p++;
-    if (strchr("@|!+-[]{}()<>,;:=*/%&^~?", c)) {
+    if (class_of[(unsigned char)c] & PUNCT) {
         tok->kind = (unsigned char)c;
         return;
     }

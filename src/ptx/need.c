@@ -18,6 +18,20 @@ static const struct need {
 #undef NEED
 };
 
+/* Rows of an opcode as a list, those of any opcode under NONE. */
+enum { NEEDS = sizeof needs / sizeof needs[0], END = UINT8_MAX };
+_Static_assert(NEEDS < END, "lists have 8-bit links");
+static uint8_t first[FGS__OP_COUNT], next[NEEDS];
+
+void fgs__needs_init(void)
+{
+    memset(first, END, sizeof first);
+    for (unsigned k = NEEDS; k--; ) {
+        next[k] = first[needs[k].op];
+        first[needs[k].op] = (uint8_t)k;
+    }
+}
+
 bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
                         int cc, int family, const char *fmt, ...)
 {
@@ -51,8 +65,6 @@ bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
 
 static bool applies(const struct need *n, const struct fgs__ptx_insn *i)
 {
-    if (n->op != FGS__OP_NONE && n->op != i->op)
-        return false;
     if (n->type && (!i->types || n->type != i->type[0]) &&
         (i->types < 2 || n->type != i->type[1]))
         return false;
@@ -103,6 +115,23 @@ static void check_forms(struct fgs__check *c)
                            "%s of three sources", c->name);
 }
 
+static bool check_list(struct fgs__check *c, unsigned k)
+{
+    const struct fgs__ptx_module *m = c->p->m;
+
+    for (; k != END; k = next[k]) {
+        const struct need *n = &needs[k];
+
+        if (m->version >= n->ptx && m->target_cc >= n->cc && !n->family)
+            continue;
+        if (applies(n, c->i))
+            check_need(c, n);
+        if (c->p->failed)
+            return false;
+    }
+    return true;
+}
+
 void fgs__check_needs(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -115,16 +144,6 @@ void fgs__check_needs(struct fgs__check *c)
             !fgs__check_version(c->p, c->type_at[t], 83, 70, 0, "type .b128"))
             return;
     }
-    for (size_t k = 0; k < sizeof needs / sizeof needs[0]; k++) {
-        if (needs[k].op != FGS__OP_NONE && needs[k].op != i->op)
-            continue;
-        if (!applies(&needs[k], i))
-            continue;
-        if (c->p->m->version < needs[k].ptx ||
-            c->p->m->target_cc < needs[k].cc || needs[k].family)
-            check_need(c, &needs[k]);
-        if (c->p->failed)
-            return;
-    }
-    check_forms(c);
+    if (check_list(c, first[FGS__OP_NONE]) && check_list(c, first[i->op]))
+        check_forms(c);
 }

@@ -306,6 +306,7 @@ static void build(void)
 {
     fill_words();
     fill_mods();
+    fgs__needs_init();
 #define OP(id, text, shape, types, mods, ptx_, cc_, exec)                      \
     fgs__rows[FGS__OP_##id].word = text;                                       \
     fgs__rows[FGS__OP_##id].ptx = ptx_;                                        \

@@ -97,6 +97,9 @@ extern struct fgs__row fgs__rows[FGS__OP_COUNT];
  * unless a .def file is broken (a test looks).  Any thread. */
 unsigned fgs__words_init(void);
 
+/* Part of it, need.c. */
+void fgs__needs_init(void);
+
 /* NULL = no such word.  After fgs__words_init. */
 const struct fgs__word *fgs__word_find(uint32_t hash, const char *s, size_t n);
 
