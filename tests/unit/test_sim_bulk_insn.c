@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "counting.h"
 #include "ptx_run.h"
 
 #define BAR  ".shared .align 8 .b64 s_bar;\nmov.u32 %r30, s_bar;\n"
@@ -299,6 +300,50 @@ static void broken_copies_are_faults_that_name_the_rule(void **state)
     }
 }
 
+/* Wherever memory ends, the run fails with that error and leaves nothing; the
+ * copy's own memory is among it. */
+static void run_without_memory_fails_and_leaves_nothing(void **state)
+{
+    uint64_t in[4] = {0}, out[4];
+    struct counting c = {0};
+    fgs_allocator a = counting_allocator(&c);
+    fgs_sim_config cfg = {.size = sizeof cfg}, plain;
+    struct ptx_run r = {.in = in,
+                        .in_bytes = sizeof in,
+                        .out = out,
+                        .out_bytes = sizeof out,
+                        .cfg = &cfg,
+                        .quiet = true};
+    bool copy_failed = false;
+    CUresult cu;
+
+    (void)state;
+    assert_int_equal(fgs_sim_config_get(&cfg, NULL), FGS_OK);
+    plain = cfg;
+    cfg.allocator = &a;
+    cfg.threads = 1;
+    r.body = BAR TILE V0
+        "1;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [%r30], 32;\n" LOAD
+        "[%r31], [%in], 32, [%r30];\nL_wait:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r30], 0;\n"
+        "@!%p1 bra L_wait;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%out], [%r31], 32;\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;";
+    do {
+        c.at++;
+        atomic_store(&c.calls, 0);
+        cu = ptx_run(&r);
+        assert_true(cu == CUDA_SUCCESS || cu == CUDA_ERROR_OUT_OF_MEMORY ||
+                    cu == CUDA_ERROR_UNKNOWN /* no context */);
+        copy_failed |=
+            cu && strstr(fgs_sim_last_fault(), "no memory for a bulk copy");
+        assert_int_equal(fgs_sim_config_set(&plain, NULL), FGS_OK);
+        assert_int_equal(atomic_load(&c.live), 0);
+    } while (cu);
+    assert_true(copy_failed);
+    assert_true(atomic_load(&c.calls) < c.at);
+}
+
 static void forms_that_are_not_executed_are_refused_at_load(void **state)
 {
     static const char *const row[] = {
@@ -328,6 +373,7 @@ int main(void)
         cmocka_unit_test(wait_group_read_returns_before_the_writes_are_done),
         cmocka_unit_test(retry_loop_ends_when_the_producer_has_stored_the_tile),
         cmocka_unit_test(broken_copies_are_faults_that_name_the_rule),
+        cmocka_unit_test(run_without_memory_fails_and_leaves_nothing),
         cmocka_unit_test(forms_that_are_not_executed_are_refused_at_load),
     };
 
