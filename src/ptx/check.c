@@ -188,9 +188,10 @@ bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
         return add_mod(c, tok, m);
     if (w && w->type)
         return add_type(c, tok, w->type);
-    fgs__parse_error(c->p, tok->pos, w && (w->mod || w->directive)
-                     ? "%s: modifier %s is not allowed"
-                     : "%s: unknown modifier %s",
+    fgs__parse_error(c->p, tok->pos,
+                     w && w->known ? "%s: %s is not supported yet"
+                     : w && w->mod ? "%s: modifier %s is not allowed"
+                                   : "%s: unknown modifier %s",
                      c->name, fgs__parse_text(tok).s);
     return false;
 }
@@ -433,8 +434,6 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
         return check_label(c, o);
     case 'i':
         return check_immediate(c, o);
-    default:
-        break;
     }
     for (unsigned k = 0; k < sizeof values / sizeof values[0]; k++) {
         if (values[k].role == a->role)

@@ -8,11 +8,6 @@ static void parse_block(struct fgs__parse *p);
 
 /* --------------------------------------------------------- parameters -- */
 
-static uint64_t align_up(uint64_t v, uint64_t align)
-{
-    return (v + align - 1) & ~(align - 1);
-}
-
 /* ( param, param ): appended to *list with offsets; bytes of .param ones. */
 static uint64_t parse_params(struct fgs__parse *p, struct fgs__ptx_sym **list,
                              uint32_t *count)
@@ -32,7 +27,7 @@ static uint64_t parse_params(struct fgs__parse *p, struct fgs__ptx_sym **list,
         end = &v->next;
         ++*count;
         if (v->kind == FGS__SYM_VAR) {
-            v->offset = align_up(bytes, v->align);
+            v->offset = fgs__align_up(bytes, v->align);
             bytes = v->offset + v->bytes;
         }
     } while (fgs__parse_accept(p, ','));
@@ -315,41 +310,7 @@ static void parse_block(struct fgs__parse *p)
         fgs__parse_next(p);
 }
 
-/* ------------------------------------------------------ places, the rest -- */
-
-/* Offsets of what the function keeps in shared and local memory.  Dynamic
- * shared arrays (extern x[]) all start where the static part ends. */
-static void lay_out(struct fgs__parse *p)
-{
-    struct fgs__ptx_func *f = p->func;
-    uint32_t dynamic_align = 0;
-
-    f->shared_align = 1;
-    for (struct fgs__ptx_sym *v = f->syms; v; v = v->next) {
-        uint64_t *frame = v->space == FGS__M_SHARED ? &f->shared_bytes
-                                                    : &f->local_bytes;
-
-        if (v->kind != FGS__SYM_VAR || (v->space != FGS__M_SHARED &&
-                                        v->space != FGS__M_LOCAL))
-            continue;
-        if (v->space == FGS__M_SHARED && f->shared_align < v->align)
-            f->shared_align = v->align;
-        if (!v->bytes) {
-            if (dynamic_align < v->align)
-                dynamic_align = v->align;
-            continue;
-        }
-        v->offset = align_up(*frame, v->align);
-        *frame = v->offset + v->bytes;
-    }
-    if (!dynamic_align)
-        return;
-    f->shared_bytes = align_up(f->shared_bytes, dynamic_align);
-    for (struct fgs__ptx_sym *v = f->syms; v; v = v->next) {
-        if (v->kind == FGS__SYM_VAR && v->space == FGS__M_SHARED && !v->bytes)
-            v->offset = f->shared_bytes;
-    }
-}
+/* ------------------------------------------------------------ the rest -- */
 
 /* Running past the end is a return; a label at the end stands before it. */
 static bool close_code(struct fgs__parse *p, struct fgs__ptx_pos end)
@@ -383,7 +344,7 @@ static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
     if (p->reg_count)
         memcpy(f->regs, p->regs, p->reg_count * sizeof *f->regs);
     f->reg_count = (uint32_t)p->reg_count;
-    lay_out(p);
+    fgs__func_lay_out(p->func);
 }
 
 /* The function's own name: new, or that of an earlier declaration. */

@@ -172,7 +172,6 @@ static bool parse_version(struct fgs__parse *p)
                          fgs__parse_text(&t).s);
         return false;
     }
-    fgs__parse_next(p);
     p->m->version = major * 10 + (minor > 9 ? 9 : minor);
     if (major > MAX / 10 || (major == MAX / 10 && minor > MAX % 10)) {
         p->diags->newer_version = p->m->version;
@@ -181,8 +180,10 @@ static bool parse_version(struct fgs__parse *p)
                          major, minor, MAX / 10, MAX % 10);
         return false;
     }
-    if (fgs__target_has_version(major, minor))
+    if (fgs__target_has_version(major, minor)) {
+        fgs__parse_next(p);
         return true;
+    }
     fgs__parse_error(p, t.pos, "PTX version %d.%d does not exist or is older "
                      "than 1.4, the first that is understood", major, minor);
     return false;

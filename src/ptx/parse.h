@@ -146,7 +146,14 @@ struct fgs__const fgs__const_parse(struct fgs__parse *p);
 /* Does a number fit in `bits`, as signed or as unsigned? */
 bool fgs__const_fits(const struct fgs__const *c, unsigned bits);
 
-/* --------------------------------------- functions: func.c, insn.c -- */
+/* ------------------------------ functions: func.c, layout.c, insn.c -- */
+
+static inline uint64_t fgs__align_up(uint64_t v, uint64_t align)
+{
+    return (v + align - 1) & ~(align - 1);
+}
+/* Offsets of shared and local variables, bytes of the frames. */
+void fgs__func_lay_out(struct fgs__ptx_func *f);
 
 void fgs__func_parse(struct fgs__parse *p, bool entry,
                      enum fgs__ptx_linkage linkage);

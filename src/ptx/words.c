@@ -119,6 +119,7 @@ static void fill_words(void)
 #undef OP
 #define KNOWN_OP(text) opcode(text)->known = true;
 #define KNOWN_SREG(text) word(text)->known = true;
+#define KNOWN_WORD(text) word(text)->known = true;
 #define ALIAS_OP(text, id) opcode(text)->op = FGS__OP_##id;
 #include "ptx/known.def"
 }
