@@ -1,4 +1,4 @@
-/* replace.h -- a producer's text replaced in a folder, and loaded from there */
+/* replace.h -- a kernel's text replaced in a folder, and loaded from there */
 #ifndef REPLACE_H
 #define REPLACE_H
 
@@ -7,6 +7,7 @@
 
 static struct fake *fake;
 static char dir[64];
+static const char *replaced; /* stem of the text that put_* writes */
 
 /* Set-up and teardown of each test: a fresh fake driver, an empty folder. */
 static inline int fresh(void **state)
@@ -14,6 +15,7 @@ static inline int fresh(void **state)
     (void)state;
     fake = fakelib_use();
     setenv("FGS_NVJITLINK", "none", 1);
+    replaced = "scale_produce";
     snprintf(dir, sizeof dir, "/tmp/fgs_test.XXXXXX");
     return mkdtemp(dir) ? 0 : -1;
 }
@@ -23,10 +25,9 @@ static inline int clean(void **state)
     char path[128];
 
     (void)state;
-    snprintf(path, sizeof path, "%s/scale_produce.ptx", dir);
+    snprintf(path, sizeof path, "%s/%s.ptx", dir, replaced);
     remove(path);
-    remove(dir);
-    return 0;
+    return remove(dir);
 }
 
 static inline void put_text(const char *text, size_t len)
@@ -34,24 +35,24 @@ static inline void put_text(const char *text, size_t len)
     char path[128];
     FILE *f;
 
-    snprintf(path, sizeof path, "%s/scale_produce.ptx", dir);
+    snprintf(path, sizeof path, "%s/%s.ptx", dir, replaced);
     f = fopen(path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(text, 1, len, f), len);
     fclose(f);
 }
 
-/* The library's own producer, as text; the caller frees it. */
+/* The library's own text of it; the caller frees it. */
 static inline char *own_text(void)
 {
     size_t size = 0;
     char *text;
 
-    assert_int_equal(fgs_ptx_text("scale_produce", 107, NULL, &size, NULL),
+    assert_int_equal(fgs_ptx_text(replaced, 107, NULL, &size, NULL),
                      FGS_E_SIZE);
     text = malloc(size);
     assert_non_null(text);
-    assert_int_equal(fgs_ptx_text("scale_produce", 107, text, &size, NULL),
+    assert_int_equal(fgs_ptx_text(replaced, 107, text, &size, NULL),
                      FGS_OK);
     return text;
 }

@@ -166,27 +166,41 @@ static void fault_of_a_kernel_is_told_with_its_place(void **state)
 }
 
 /* Without griddepcontrol.wait nothing would order the consumer's end. */
-static void attribute_is_left_out_without_a_wait_in_the_text(void **state)
+static void left_out(const char *word, const char *why)
 {
-    struct rig_opts o = { .provider = "cuda", .ptx_dir = dir, .tiles = 2 };
+    struct rig_opts o = { .provider = "cuda", .ptx_dir = dir, .tiles = 2,
+                          .engine = FGS_ENGINE_POLL };
     fgs_receipt c;
     struct rig r;
     fgs_error err;
 
-    (void)state;
-    put_changed("griddepcontrol.launch_dependents;", "");
+    put_changed(word, "");
     RIG_OK(rig_make(&r, &o, &err), err);
     free(rig_fill(&r, 1));
     RIG_OK(fgs_plan_run(r.plan, NULL, 1, &err), err);
     RIG_OK(fgs_plan_wait(r.plan, &err), err);
     c = rig_receipt(&r);
     assert_int_equal(c.pdl, 0);
-    assert_string_equal(c.pdl_why,
-                        "left out: fgs_scale_produce does not execute "
-                        "griddepcontrol.launch_dependents");
+    assert_string_equal(c.pdl_why, why);
     assert_int_equal(fake->launches, 3);
     assert_int_equal(fake->pdl_launches, 0);
     rig_free(&r);
+}
+
+static void attribute_is_left_out_without_a_wait_in_the_text(void **state)
+{
+    (void)state;
+    replaced = "poll_consume";
+    left_out("\n    griddepcontrol.wait;",
+             "left out: fgs_poll_consume does not execute griddepcontrol.wait");
+}
+
+static void attribute_is_left_out_without_a_trigger_in_the_text(void **state)
+{
+    (void)state;
+    left_out("\n    griddepcontrol.launch_dependents;",
+             "left out: fgs_scale_produce does not execute "
+             "griddepcontrol.launch_dependents");
 }
 
 /* ------------------------------------------------------- API, handles -- */
@@ -313,6 +327,7 @@ int main(void)
         TEST(fault_of_a_kernel_is_told_with_its_place),
         TEST(attribute_is_set_on_the_consumer_alone),
         TEST(attribute_is_left_out_without_a_wait_in_the_text),
+        TEST(attribute_is_left_out_without_a_trigger_in_the_text),
         TEST(kernel_tells_what_it_is),
         TEST(description_that_is_wrong_is_refused),
         TEST(freed_kernel_is_known_as_freed),

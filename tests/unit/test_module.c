@@ -75,6 +75,27 @@ static void strong_copy_goes_through_nvjitlink(void **state)
     assert_int_equal(fake->cubins, 1);
 }
 
+/* sm_107a code is for that architecture alone: "-arch=sm_107" would be refused
+ * (guide 4.6.3). */
+static void report_goes_through_nvjitlink_with_its_own_target(void **state)
+{
+    struct rig_opts o = { .provider = "cuda", .engine = FGS_ENGINE_REPORT,
+                          .tiles = 2 };
+    fgs_kernel_info info = { .size = sizeof info };
+    struct rig r;
+    fgs_error err;
+
+    (void)state;
+    setenv("FGS_NVJITLINK", real_linker(), 1);
+    fake->driver = 13030;
+    fake->isa = 93;
+    RIG_OK(rig_make(&r, &o, &err), err);
+    RIG_OK(fgs_kernel_get_info(r.consumer, &info), err);
+    assert_string_equal(info.assembled_by, "nvjitlink");
+    assert_int_equal(fake->cubins, 1);
+    rig_free(&r);
+}
+
 static void weak_copy_is_taken_where_nobody_takes_the_strong_one(void **state)
 {
     char stem[64], by[16], note[1024];
@@ -220,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh, clean)
         TEST(strong_copy_goes_through_nvjitlink),
+        TEST(report_goes_through_nvjitlink_with_its_own_target),
         TEST(weak_copy_is_taken_where_nobody_takes_the_strong_one),
         TEST(weak_copy_on_request_needs_no_excuse),
         TEST(linker_that_is_too_old_is_named_with_its_version),

@@ -73,21 +73,31 @@ static void query_sees_the_end(void **state)
     rig_free(&r);
 }
 
+/* Wrapped memory is not freed, so nothing else waits for the run. */
 static void unfinished_run_is_waited_for_by_free(void **state)
 {
     struct rig_opts o = { .tiles = 4, .work_ns = 1000000 };
+    fgs_buffer_desc b = { .size = sizeof b, .name = "wrap", .tiles = 4 };
+    fgs_buffer *wrap = NULL;
     struct rig r;
+    fgs_plan_desc d;
     fgs_error err;
 
     (void)state;
-    RIG_OK(rig_make(&r, &o, &err), err);
+    RIG_OK(rig_parts(&r, &o, &err), err);
+    b.pointer = fgs_buffer_get_pointer(r.mid);
+    b.pointer_bytes = fgs_buffer_get_bytes(r.mid);
+    RIG_OK(fgs_buffer_make(&wrap, r.dev, &b, &err), err);
+    d = rig_desc(&r, &o);
+    d.mid = wrap;
+    RIG_OK(fgs_plan_make(&r.plan, r.dev, &d, &err), err);
     free(rig_fill(&r, 1));
-    RIG_OK(fgs_plan_run(r.plan, NULL, 2, &err), err);
-    fgs_buffer_free(r.mid);
-    r.mid = NULL;
+    RIG_OK(fgs_plan_run(r.plan, NULL, 3, &err), err);
+    fgs_buffer_free(wrap);
+    RIG_OK(fgs_plan_query(r.plan, &err), err);
     RIG_OK(fgs_plan_wait(r.plan, &err), err);
     assert_int_equal(fgs_plan_run(r.plan, NULL, 1, &err), FGS_E_FREED);
-    assert_non_null(strstr(err.text, "buffer 'mid'"));
+    assert_non_null(strstr(err.text, "buffer 'wrap'"));
     rig_free(&r);
 }
 
@@ -103,6 +113,7 @@ static void plan_misses_its_freed_kernel(void **state)
     RIG_OK(fgs_plan_run(r.plan, NULL, 2, &err), err);
     fgs_kernel_free(r.producer);
     r.producer = NULL;
+    RIG_OK(fgs_plan_query(r.plan, &err), err);
     RIG_OK(fgs_plan_wait(r.plan, &err), err);
     assert_int_equal(fgs_plan_run(r.plan, NULL, 1, &err), FGS_E_FREED);
     assert_non_null(strstr(err.text, "fgs_scale_produce"));
