@@ -98,7 +98,13 @@ static CUresult read_params(unsigned char *out, const struct fgs__sim_func *f,
 static void fill_grid(struct fgs__sim_grid *g, const struct fgs__sim_func *f,
                       const struct launch *l, const unsigned char *params)
 {
-    g->dev = f->module->ctx->dev;
+    struct fgs__sim_device *dev = f->module->ctx->dev;
+    uint64_t seed;
+
+    g->dev = dev;
+    g->id = ++dev->next_grid;
+    seed = dev->cfg.seed ^ g->id << 32;
+    g->rng = fgs__sim_random(&seed);
     g->ctx = f->module->ctx;
     g->code = f->code;
     memcpy(g->grid, l->grid, sizeof g->grid);

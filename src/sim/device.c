@@ -217,7 +217,6 @@ CUresult fgs__sim_device_boot(struct fgs__sim_device **out)
     dev->cfg = d->cfg;
     dev->alloc = d->alloc;
     dev->now_ps = FGS__SIM_BOOT_PS;
-    dev->grids_tail = &dev->grids;
     if (!conds_make(dev))
         goto free_dev;
     r = fgs__sim_mem_make(&dev->mem, dev->cfg.memory, &dev->alloc);

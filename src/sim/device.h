@@ -126,8 +126,7 @@ struct fgs__sim_device {
     uint32_t next_sm;          /* where the next block is tried first        */
     uint64_t next_block_ps;    /* when the next block may start              */
 
-    /* grids that may hand out blocks, in the order of their start */
-    struct fgs__sim_grid *grids, **grids_tail;
+    struct fgs__sim_grid *grids; /* that may hand out blocks, in order       */
 
     struct fgs__sim_pool *pool; /* helper threads: pool.c                    */
     pthread_t thread;          /* the scheduler                              */

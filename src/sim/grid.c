@@ -114,11 +114,22 @@ bool fgs__sim_grids_wait(const struct fgs__sim_device *dev)
     return false;
 }
 
+static bool before(const struct fgs__sim_grid *a,
+                   const struct fgs__sim_grid *b)
+{
+    return a->start_ps != b->start_ps ? a->start_ps < b->start_ps
+                                      : a->id < b->id;
+}
+
+/* By start, at the same time by launch. */
 void fgs__sim_grid_start(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
 {
-    g->next = NULL;
-    *dev->grids_tail = g;
-    dev->grids_tail = &g->next;
+    struct fgs__sim_grid **at = &dev->grids;
+
+    while (*at && before(*at, g))
+        at = &(*at)->next;
+    g->next = *at;
+    *at = g;
 }
 
 void fgs__sim_grid_remove(struct fgs__sim_device *dev,
@@ -128,11 +139,8 @@ void fgs__sim_grid_remove(struct fgs__sim_device *dev,
 
     while (*at && *at != g)
         at = &(*at)->next;
-    if (!*at)
-        return;
-    *at = g->next;
-    if (dev->grids_tail == &g->next)
-        dev->grids_tail = at;
+    if (*at)
+        *at = g->next;
 }
 
 void fgs__sim_grid_deps_done(struct fgs__sim_device *dev,

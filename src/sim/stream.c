@@ -238,9 +238,6 @@ static void start_kernel(struct fgs__sim_device *dev, struct fgs__sim_op *op,
     struct fgs__sim_grid *g = &op->u.kernel.grid;
 
     g->start_ps = later(start_ps, dev->now_ps);
-    g->id = ++dev->next_grid;
-    g->rng = dev->cfg.seed ^ g->id << 32;
-    g->rng = fgs__sim_random(&g->rng);
     atomic_store(&g->deps_done, deps_done);
     op->state = FGS__SIM_OP_TIMED;
     op->end_ps = g->start_ps;

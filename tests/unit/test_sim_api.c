@@ -233,9 +233,10 @@ static void freed_handles_are_found_out(void **state)
     OK(cuEventCreate(&ev, 0));
     OK(cuStreamDestroy(st));
     OK(cuEventDestroy(ev));
-    /* Others in their place do not revive them. */
-    OK(cuStreamCreate(&st2, 0));
+    /* Others in their places (the last one freed is taken first) do not
+     * revive them. */
     OK(cuEventCreate(&ev2, 0));
+    OK(cuStreamCreate(&st2, 0));
     CU(cuStreamSynchronize(st), ERROR_INVALID_HANDLE);
     CU(cuStreamDestroy(st), ERROR_INVALID_HANDLE);
     CU(cuEventRecord(ev, st2), ERROR_INVALID_HANDLE);

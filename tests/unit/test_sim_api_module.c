@@ -145,7 +145,7 @@ static void variables_have_memory_and_initializers(void **state)
         ".visible .global .align 8 .u32 numbers[4] = { 1, 2, 3 };\n"
         ".visible .global .u64 where[2] = { generic(numbers), numbers+8 };\n"
         ".visible .const .u32 seven = 7;\n"
-        ".visible .global .align 1024 .b8 zeros[5];\n" POKE;
+        ".visible .global .align 4096 .b8 zeros[5];\n" POKE;
     struct sim s = open_default(text);
     uint32_t h[4] = { 9, 9, 9, 9 };
     uint64_t p[2] = { 0, 0 };
@@ -168,7 +168,7 @@ static void variables_have_memory_and_initializers(void **state)
     assert_int_equal(h[0], 7);
     OK(cuModuleGetGlobal(&to, &bytes, s.module, "zeros"));
     assert_int_equal(bytes, 5);
-    assert_int_equal(to % 1024, 0);
+    assert_int_equal(to % 4096, 0);
     CU(cuModuleGetGlobal(&to, &bytes, s.module, "nix"), ERROR_NOT_FOUND);
     OK(cuModuleUnload(s.module));
     CU(cuMemcpyDtoH(h, at, 4), ERROR_INVALID_VALUE);

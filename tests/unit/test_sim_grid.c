@@ -250,6 +250,34 @@ static void dependent_never_takes_a_producers_place(void **state)
     sim_close(&s);
 }
 
+/* One block of the first grid leaves room for the second grid's, but three
+ * more are still to come. */
+static void later_grid_comes_behind_all_blocks_of_earlier_ones(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct span t[5];
+    CUdeviceptr out;
+    CUfunction f;
+    struct sim s;
+    CUstream a, b;
+
+    (void)state;
+    cfg.sms = 1;
+    cfg.sm_threads = 1024;
+    s = sim_open(&cfg, HEAD STAMP);
+    f = sim_func(&s, "stamp");
+    out = sim_alloc(sizeof t);
+    OK(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&b, CU_STREAM_NON_BLOCKING));
+    sim_stamp(f, 4, 768, a, 0, out, 20000, 0, 0);
+    sim_stamp(f, 1, 128, b, 0, out + 4 * sizeof *t, 20000, 0, 0);
+    OK(cuCtxSynchronize());
+    read_spans(t, out, 5);
+    assert_true(t[4].start >= t[3].start);
+    assert_true(t[4].start < t[3].end);
+    sim_close(&s);
+}
+
 /* k+2 may be resident while k runs; its wait covers k all the same. */
 static void wait_covers_all_earlier_grids_of_a_chain(void **state)
 {
@@ -388,6 +416,7 @@ int main(void)
         cmocka_unit_test(op_in_between_takes_the_overlap_away),
         cmocka_unit_test(overlap_can_be_forbidden),
         cmocka_unit_test(dependent_never_takes_a_producers_place),
+        cmocka_unit_test(later_grid_comes_behind_all_blocks_of_earlier_ones),
         cmocka_unit_test(wait_covers_all_earlier_grids_of_a_chain),
         cmocka_unit_test(overlap_does_not_change_results),
         cmocka_unit_test(one_thread_repeats_a_run_exactly),
