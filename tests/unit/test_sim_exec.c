@@ -26,7 +26,9 @@ static void guard_leaves_other_lanes_alone(void **state)
     (void)state;
     run_ok(&e,
            HEAD "mov.u32 %r0, 7;\nsetp.lt.u32 %p0, %l, 5;\n"
-                "@%p0 add.u32 %r0, %r0, 10;\n"
+                "setp.lt.u32 %p2, %l, 9;\n"
+                "@%p0 selp.u32 %r0, 17, 99, %p2;\n"
+                "@!%p2 selp.u32 %r0, 99, 7, %p2;\n"
                 "@!%p0 mul.lo.u32 %r0, %r0, 3;\n"
                 "setp.gt.u32 %p1, %l, 99;\n@%p1 mov.u32 %r0, 1;\n"
                 "@!%p1 add.u32 %r0, %r0, 1;\n" TAIL,
@@ -131,13 +133,13 @@ static void dynamic_array_begins_behind_the_static_ones(void **state)
     (void)state;
     run_ok(&e,
            ".version 9.4\n.target sm_107a\n.address_size 64\n"
-           ".extern .shared .align 16 .b8 dyn[];\n"
+           ".extern .shared .align 128 .b8 dyn[];\n"
            ".visible .entry k()\n{\n.shared .b8 out[20];\n"
            ".reg .b32 %r;\nmov.u32 %r, dyn;\n"
            "st.shared.b32 [out], %r;\nret;\n}\n",
            1);
-    assert_int_equal(e.code->shared_bytes, 32);
-    assert_int_equal(word(&e, 0), 32);
+    assert_int_equal(e.code->shared_bytes, 128);
+    assert_int_equal(word(&e, 0), 128);
     exec_close(&e);
 }
 

@@ -7,21 +7,21 @@ static void shuffle_reads_the_lane_of_its_mode(void **state)
     uint32_t k;
 
     (void)state;
-    /* 0x181f: segments of 8 lanes; 0: clamp at the segment's first lane. */
+    /* Segments of 8 lanes (0x18..) and 16 (0x10..); the low byte clamps. */
     run_ok(&e,
            HEAD "add.u32 %r9, %l, 1000;\n"
                 "shfl.sync.idx.b32 %r1|%p1, %r9, 3, 31, -1;\n"
-                "shfl.sync.up.b32 %r2|%p2, %r9, 2, 0, -1;\n"
+                "shfl.sync.up.b32 %r2|%p2, %r9, 2, 0x1000, -1;\n"
                 "shfl.sync.down.b32 %r3|%p3, %r9, 1, 0x181f, -1;\n"
                 "shfl.sync.bfly.b32 %r4, %r9, 5, 31, -1;\n"
                 "selp.u32 %r5, 1, 0, %p2;\nselp.u32 %r6, 1, 0, %p3;\n" STORE6,
            32);
     for (k = 0; k < 32; k++) {
         assert_int_equal(word(&e, 6 * k), 1003);
-        assert_int_equal(word(&e, 6 * k + 1), 1000 + (k >= 2 ? k - 2 : k));
+        assert_int_equal(word(&e, 6 * k + 1), 1000 + (k % 16 >= 2 ? k - 2 : k));
         assert_int_equal(word(&e, 6 * k + 2), 1000 + (k % 8 == 7 ? k : k + 1));
         assert_int_equal(word(&e, 6 * k + 3), 1000 + (k ^ 5));
-        assert_int_equal(word(&e, 6 * k + 4), k >= 2);
+        assert_int_equal(word(&e, 6 * k + 4), k % 16 >= 2);
         assert_int_equal(word(&e, 6 * k + 5), k % 8 != 7);
     }
     exec_close(&e);
@@ -122,6 +122,30 @@ static void groups_of_one_warp_vote_apart(void **state)
     exec_close(&e);
 }
 
+/* Two groups in one split; the odd lanes' partners come only after the even
+ * ones have met theirs. */
+static void groups_wait_for_their_own_members(void **state)
+{
+    struct exec e;
+    uint32_t k;
+
+    (void)state;
+    run_ok(&e,
+           HEAD "and.b32 %r2, %l, 1;\nsetp.ne.u32 %p0, %r2, 0;\n"
+                "selp.b32 %r1, 0xaaaaaaaa, 0x55555555, %p0;\n"
+                "setp.lt.u32 %p1, %l, 16;\n@%p1 bra A;\n@%p0 bra W;\n"
+                "shfl.sync.bfly.b32 %r0, %l, 16, 31, %r1;\n"
+                "st.shared.b32 [flag], 1;\nbra J;\n"
+                "W: ld.volatile.shared.b32 %r3, [flag];\n"
+                "setp.eq.u32 %p2, %r3, 0;\n@%p2 bra W;\n"
+                "shfl.sync.bfly.b32 %r0, %l, 16, 31, %r1;\nbra J;\n"
+                "A: shfl.sync.bfly.b32 %r0, %l, 16, 31, %r1;\nJ:\n" TAIL,
+           32);
+    for (k = 0; k < 32; k++)
+        assert_int_equal(word(&e, k), k ^ 16);
+    exec_close(&e);
+}
+
 static void lane_outside_its_own_mask_is_a_fault(void **state)
 {
     struct exec e;
@@ -142,6 +166,7 @@ int main(void)
         cmocka_unit_test(members_that_exited_are_not_waited_for),
         cmocka_unit_test(guard_splits_off_the_lanes_it_leaves_out),
         cmocka_unit_test(groups_of_one_warp_vote_apart),
+        cmocka_unit_test(groups_wait_for_their_own_members),
         cmocka_unit_test(lane_outside_its_own_mask_is_a_fault),
     };
 
