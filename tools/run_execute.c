@@ -14,6 +14,7 @@ struct parts {
     fgs_kernel *init, *producer, *consumer;
     fgs_buffer *in, *mid, *out;
     fgs_plan *plan;
+    double began; /* seconds */
 };
 
 /* What the output holds before each batch, so that nothing left over passes
@@ -141,22 +142,33 @@ static void drop_all(struct parts *p)
     fgs_device_close(p->dev);
 }
 
-/* On a terminal, say now and then how far it is. */
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* On a terminal, say twice a second how far it is. */
 static void show_progress(struct parts *p, uint64_t done, uint64_t rounds)
 {
-    const struct timespec nap = {.tv_nsec = 100000000};
-    unsigned tenths;
+    struct timespec nap = {.tv_nsec = 1000000};
+    double next = seconds() + 0.5;
     bool shown = false;
 
     if (!isatty(STDERR_FILENO))
         return;
-    for (tenths = 0; fgs_plan_query(p->plan, NULL) == FGS_E_BUSY; tenths++) {
-        if (tenths % 5 == 4) {
-            fprintf(stderr, "\rfgs: %" PRIu64 " of %" PRIu64 " rounds, %u s ",
-                    done, rounds, tenths / 10);
+    while (fgs_plan_query(p->plan, NULL) == FGS_E_BUSY) {
+        if (seconds() >= next) {
+            fprintf(stderr, "\rfgs: %" PRIu64 " of %" PRIu64 " rounds, %.0f s ",
+                    done, rounds, seconds() - p->began);
             shown = true;
+            next += 0.5;
         }
         nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 100000000)
+            nap.tv_nsec *= 2;
     }
     if (shown)
         fputs("\r\033[K", stderr);
@@ -261,8 +273,10 @@ void run_execute(const struct run_asked *a, const uint32_t *in,
 {
     struct parts p = {0};
     uint32_t batch = batch_rounds(a->rounds);
-    fgs_result r = open_device(a, &p, d);
+    fgs_result r;
 
+    p.began = seconds();
+    r = open_device(a, &p, d);
     if (r == FGS_OK)
         r = make_buffers(a->tiles, &p, &d->error);
     if (r == FGS_OK)

@@ -126,6 +126,13 @@ fi
 lost $? "fgs help with standard output closed"
 "$FGS" run --output "$tmp/none" >&- 2> /dev/null
 lost $? "fgs run with standard output closed"
+if [ -z "$SAN" ]; then
+    (ulimit -v 400000 && exec "$FGS" run --tiles 2000000) > "$tmp/out" \
+        2> "$tmp/err"
+    [ $? = 1 ] && grep -q 'no memory for 2000000 tiles' "$tmp/err" &&
+        ok "fgs run without memory" ||
+        not_ok "fgs run without memory" "$(tail -n 1 "$tmp/err")"
+fi
 "$FGS" run --output /no/such/dir/file > /dev/null 2>&1
 lost $? "fgs run --output in a folder that is not there"
 end
