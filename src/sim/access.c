@@ -172,7 +172,8 @@ static char *lane_find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 
 /* ---------------------------------------------------------------- access -- */
 
-/* The lanes' addresses; `buf` is used when they are not a register as is. */
+/* The lanes' addresses; `buf` is used when they are not a register as is.  A
+ * 32-bit base and its offset are added in 32 bits (seen on an H200). */
 static const uint64_t *addresses(const struct fgs__sim_warp *w,
                                  const struct fgs__sim_insn *i, uint64_t *buf)
 {
@@ -181,7 +182,7 @@ static const uint64_t *addresses(const struct fgs__sim_warp *w,
 
     if (i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_ADDR32)
         for (int l = 0; l < 32; l++)
-            buf[l] = ((const uint32_t *)base)[l] + offset;
+            buf[l] = ((const uint32_t *)base)[l] + (uint32_t)offset;
     else if (offset)
         for (int l = 0; l < 32; l++)
             buf[l] = ((const uint64_t *)base)[l] + offset;

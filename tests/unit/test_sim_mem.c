@@ -290,6 +290,22 @@ every_space_is_reached_by_its_own_and_by_generic_addresses(void **state)
         assert_int_equal(out[t], t + 1 + 30 + 5000);
 }
 
+/* [r + 4080] with r = s - 4080 is s: what an H200 does. */
+static void shared_address_of_32_bits_wraps(void **state)
+{
+    uint64_t out = 0;
+    struct ptx_run r = {
+        .body = ".shared .align 16 .b8 s[64];\n"
+                "mov.b32 %r1, s;\nst.shared.b32 [%r1], 77;\n"
+                "sub.u32 %r2, %r1, 4080;\nld.shared.u32 %r3, [%r2+4080];\n"
+                "st.global.u32 [%my], %r3;\n",
+        .out = &out, .out_bytes = sizeof out};
+
+    (void)state;
+    assert_int_equal(ptx_run(&r), CUDA_SUCCESS);
+    assert_int_equal(out, 77);
+}
+
 static void dynamic_shared_memory_lies_behind_the_static_one(void **state)
 {
     uint64_t out[32] = {0};
@@ -401,6 +417,7 @@ int main(void)
         cmocka_unit_test(warps_move_every_width_in_every_shape),
         cmocka_unit_test(sink_of_a_vector_load_is_not_written),
         cmocka_unit_test(guarded_access_leaves_the_other_lanes_alone),
+        cmocka_unit_test(shared_address_of_32_bits_wraps),
         cmocka_unit_test(dynamic_shared_memory_lies_behind_the_static_one),
         cmocka_unit_test(broken_accesses_are_faults_that_name_the_place),
         cmocka_unit_test(release_and_acquire_order_data_before_its_flag),
