@@ -368,6 +368,26 @@ static void failing_allocator_leaves_nothing_behind(void **state)
     sim_configure(&cfg);
 }
 
+static void refused_text_leaves_nothing_behind(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct counting c = { 0 };
+    fgs_allocator a = counting_allocator(&c);
+    struct sim s;
+    CUmodule m;
+
+    (void)state;
+    cfg.allocator = &a;
+    s = sim_open(&cfg, NULL);
+    CU(cuModuleLoadData(&m, HEAD "rubbish"), ERROR_INVALID_PTX);
+    CU(cuModuleLoadData(&m, ".version 9.4\n.target sm_120\n"),
+       ERROR_NO_BINARY_FOR_GPU);
+    sim_close(&s);
+    assert_int_equal(c.live, 0);
+    cfg.allocator = NULL;
+    sim_configure(&cfg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +402,7 @@ int main(void)
         cmocka_unit_test(launch_attributes_are_checked),
         cmocka_unit_test(extra_carries_packed_parameters),
         cmocka_unit_test(failing_allocator_leaves_nothing_behind),
+        cmocka_unit_test(refused_text_leaves_nothing_behind),
     };
 
     return cmocka_run_group_tests_name("sim_api_module", tests, NULL, NULL);
