@@ -27,6 +27,7 @@ mk()
 verdict()
 {
     log=$BUILD/log/$1.log
+    mkdir -p "${log%/*}"
     case $2 in
     ok) echo "ok $1" && echo "# 1 passed, 0 failed, 0 skipped" ;;
     skip) echo "skip $1: $3" && echo "# 0 passed, 0 failed, 1 skipped" ;;
