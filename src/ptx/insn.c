@@ -460,6 +460,9 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
         parse_unsupported(p, root, &s);
         return;
     }
+    if (s.best->ptx &&
+        !fgs__check_version(p, root->pos, s.best->ptx, 0, 0, "%s", s.text))
+        return;
     i->op = s.best->op;
     c.p = p;
     c.i = i;

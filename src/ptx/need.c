@@ -42,8 +42,6 @@ bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
 
     if (family)
         target = target && m->target_suffix &&
-            (m->target_cc == family || m->target_suffix == 'f' ||
-             m->target_cc > family) &&
             fgs__target_family(m->target_cc) == fgs__target_family(family);
     if (m->version >= ptx && target)
         return true;

@@ -258,6 +258,8 @@ static bool parse_header(struct fgs__parse *p)
     p->m->address_size = 64;
     if (fgs__parse_word(p)->directive != FGS__D_ADDRESS_SIZE)
         return true;
+    if (!fgs__check_version(p, p->tok.pos, 23, 0, 0, ".address_size"))
+        return false;
     fgs__parse_next(p);
     pos = p->tok.pos;
     if (!fgs__parse_number(p, UINT64_MAX, &size, "an address size"))

@@ -120,7 +120,9 @@ static void fill_words(void)
 #define KNOWN_OP(text) opcode(text)->known = true;
 #define KNOWN_SREG(text) word(text)->known = true;
 #define KNOWN_WORD(text) word(text)->known = true;
-#define ALIAS_OP(text, id) opcode(text)->op = FGS__OP_##id;
+#define ALIAS_OP(text, id, version)                                            \
+    opcode(text)->op = FGS__OP_##id;                                           \
+    word(text)->ptx = version;
 #include "ptx/known.def"
 }
 

@@ -41,6 +41,7 @@ struct fgs__word {
     uint8_t mod;        /* first modifier of this spelling; fgs__mods chains  */
     uint8_t sreg;       /* text with the percent sign                         */
     uint8_t directive;
+    uint8_t ptx;        /* of a second spelling: its lowest PTX version       */
 };
 
 struct fgs__mod {

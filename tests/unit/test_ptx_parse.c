@@ -251,6 +251,7 @@ static void constants_follow_the_rules_of_c(void **state)
         { "(.u64)-1 > 0", 1 }, { "-1 > 0", 0 }, { "5&3^1", 0 },
         { "1==1!=0", 1 },
         { "(.s64)4/-2+2", 0 },
+        { "(.s64)0x8000000000000000/-1", 0x8000000000000000u },
     };
 
     (void)state;
@@ -277,7 +278,8 @@ static void frames_hold_what_a_function_uses(void **state)
         "    .local .b8 x; .local .u64 y;\n    .reg .u32 a;\n"
         "    mov.u32 a, s; mov.u32 a, dyn; mov.u32 a, s;\n}\n"
         ".entry l()\n{\n    .reg .u32 a;\n    mov.u32 a, dyn;\n}\n"
-        ".entry m() { ret; }\n");
+        ".entry m()\n{\n    .reg .u32 a;\n    mov.u32 a, s;\n"
+        "    .shared .u32 s;\n    mov.u32 a, s;\n}\n");
     const struct fgs__ptx_func *k = fgs__ptx_find_func(l.m, "k");
     const struct fgs__ptx_func *f = fgs__ptx_find_func(l.m, "l");
     const struct fgs__ptx_func *m = fgs__ptx_find_func(l.m, "m");
@@ -295,8 +297,10 @@ static void frames_hold_what_a_function_uses(void **state)
     assert_ptr_equal(k->insn[2].operand[1].sym, symbol(k, "s"));
     assert_int_equal(symbol(f, "dyn")->offset, 0);
     assert_int_equal(f->shared_bytes, 0);
-    assert_int_equal(m->shared_bytes, 0);
-    assert_null(symbol(m, "s"));
+    /* A variable of the module, then the function's own of that name. */
+    assert_int_equal(m->shared_bytes, 16);
+    assert_int_equal(m->insn[0].operand[1].sym->bytes, 12);
+    assert_int_equal(m->insn[1].operand[1].sym->bytes, 4);
     unload(&l);
 }
 
