@@ -58,6 +58,19 @@ same more_than_a_batch_is_verified true "$(member ok)"
 run 0 --seed 2
 [ "$(member digest)" != "$first" ] && ok another_seed_is_other_data ||
     not_ok another_seed_is_other_data "$first"
+# --seed is the software device's seed too: with one host thread a run can be
+# repeated exactly, and other choices take other times.
+timed()
+{
+    FGS_SIM_THREADS=1 run 0 --slow-producer 3000 "$@"
+    member elapsed_ns
+}
+one=$(timed --seed 1) two=$(timed --seed 2) three=$(timed --seed 3)
+same seed_repeats_the_run "$two" "$(timed --seed 2)"
+same seed_is_the_variables_seed "$two" "$(FGS_SIM_SEED=2 timed)"
+[ "$one $one" != "$two $three" ] && ok seed_changes_the_run ||
+    not_ok seed_changes_the_run "$one ns for 1, 2 and 3"
+
 seeds="1 2 3" count=36
 [ "$SAN" != thread ] || seeds=1 count=12
 for seed in $seeds; do
