@@ -69,8 +69,7 @@ TOBJ  = $(TOOLS:%.c=$(B)/%.o)
 PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in))
 PUBLIC = $(wildcard include/fgs/*.h include/fgs/*.cuh)
 
-EXAMPLES = $(patsubst tools/examples/%.c,$(B)/examples/%, \
-             $(wildcard tools/examples/*.c))
+EXAMPLES = $(B)/examples/readme
 UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
@@ -150,9 +149,14 @@ $(B)/fgs: $(TOBJ) $(B)/libfgs.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LIBS) $(LINK)
 
-$(B)/examples/%: tools/examples/%.c $(B)/libfgs.a
+# The program in the README.
+$(B)/examples/readme.c: README.md
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && sed -n '/^```c$$/,/^```$$/{/^```/!p;}' $< > $@
+
+$(B)/examples/readme: $(B)/examples/readme.c $(B)/libfgs.a
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
+	$(Q)$(CC) $(BASE_C) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
 	    $(B)/libfgs.a $(LIBS) $(LINK)
 
 # ---------------------------------------------------------------- tests --
@@ -219,7 +223,7 @@ $(B)/ok/any/%: $(B)/tests/%
 	@FGS_PROVIDER=cuda $(call run_test,any/$*,$<) $@
 $(B)/ok/gpu/%: $(B)/tests/gpu/%
 	@FGS_PROVIDER=cuda $(call run_test,gpu/$*,$<) $@
-$(B)/ok/%: tests/%.sh $(TREE) $(ALL)
+$(B)/ok/%: tests/%.sh $(TREE) $(ALL) $(EXAMPLES)
 	@$(call run_test,$*,$<) $@
 
 # Without cmocka only the scripts are left.
@@ -315,7 +319,7 @@ help:
 	  'make clean      remove $(BUILD)' '' \
 	  'V=1 BUILD=dir SAN=1 SAN=thread CC CFLAGS CPPFLAGS LDFLAGS AR DESTDIR' \
 	  'PREFIX LIBDIR INCLUDEDIR BINDIR TOOLCHAIN=none' ''
-	@for f in Makefile include/fgs/* ptx/* src/*/* tools/* tools/examples/* \
+	@for f in Makefile include/fgs/* ptx/* src/*/* tools/* \
 	    tests/*.sh tests/unit/* tests/gpu/* tests/fake/*; do \
 	  [ ! -f $$f ] || sed -n \
 	    "1,2s|^[^A-Za-z]*[A-Za-z0-9_.]* -- \(.*\)|$$f \1|p" $$f; done | \

@@ -7,8 +7,7 @@ MAKEFLAGS=$(printf '%s' "$MAKEFLAGS" |
     sed 's/--jobserver[^ ]*//g; s/-j[0-9]*//g')
 export MAKEFLAGS
 root=$tmp/root prefix=/opt/here
-sed -n '/^```c$/,/^```$/{/^```/!p
-}' README.md > "$tmp/example.c"
+cp "$B/examples/readme.c" "$tmp/example.c"
 
 # try DESTDIR PREFIX
 try()

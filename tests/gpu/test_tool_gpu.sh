@@ -66,6 +66,9 @@ engine()
                 "tile $(member tile) chunk $(member chunk)"
     done
 }
+said=$(FGS_PROVIDER=cuda "$B/examples/readme" 2>&1)
+[ "$said" = "6 4 2" ] && ok readme_example_runs ||
+    not_ok readme_example_runs "$said"
 engine report report
 engine bulk bulk
 engine weak_bulk bulk --weak
