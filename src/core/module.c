@@ -149,6 +149,7 @@ fgs_result fgs__module_load(struct fgs__kernel *k,
     /* Scalars are passed in the pointer itself. */
     void *value[4] = { error_log, (void *)(uintptr_t)(LOG_BYTES - 1), info_log,
                        (void *)(uintptr_t)(LOG_BYTES - 1) };
+    fgs_result result;
     CUresult r;
 
     r = d->cu.cuModuleLoadDataEx(&k->module, k->text.text, 4, option, value);
@@ -160,9 +161,14 @@ fgs_result fgs__module_load(struct fgs__kernel *k,
         return FGS_OK;
     }
     k->module = NULL;
-    if (version_refused(k, m, r))
-        return d->provider->cubins ? link_and_load(k, m, err)
-                                   : too_new(k, m, err);
+    if (version_refused(k, m, r)) {
+        result = d->provider->cubins ? link_and_load(k, m, err)
+                                     : too_new(k, m, err);
+        /* What the driver said first, where nothing after it says more. */
+        if (result < 0 && err && !err->driver)
+            err->driver = (int32_t)r;
+        return result;
+    }
     if (r == CUDA_ERROR_INVALID_PTX || r == CUDA_ERROR_NO_BINARY_FOR_GPU ||
         r == CUDA_ERROR_INVALID_IMAGE || r == CUDA_ERROR_INVALID_SOURCE)
         return refused(k, err, d->provider->assembler, r, error_log);

@@ -374,12 +374,12 @@ static void captured_stream_is_refused(void **state)
     }
     assert_int_equal(retain(&ctx, 0), CUDA_SUCCESS);
     assert_int_equal(push(ctx), CUDA_SUCCESS);
-    assert_int_equal(create(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    /* A blocking stream: the legacy one is ordered with its capture. */
+    assert_int_equal(create(&s, CU_STREAM_DEFAULT), CUDA_SUCCESS);
     if (begin(s, 0) == CUDA_ERROR_NOT_SUPPORTED)
         skip();
     assert_int_equal(fgs_plan_run(r.plan, s, 1, &err), FGS_E_STATE);
     print_message("%s\n", err.text);
-    /* The legacy stream would join the capture. */
     assert_int_equal(fgs_plan_run(r.plan, NULL, 1, &err), FGS_E_STATE);
     end(s, &graph);
     RIG_OK(fgs_plan_run(r.plan, s, 1, &err), err);
