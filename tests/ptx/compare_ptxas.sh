@@ -1,5 +1,5 @@
 #!/bin/sh
-# compare_ptxas.sh -- the "ptxas:" lines of refuse/ and accept/ against ptxas
+# compare_ptxas.sh -- what ptxas says of the texts of refuse/, accept/ and run/
 #
 # Each text says in a line "// ptxas: refuses" or "// ptxas: accepts" what the
 # pinned assembler answers; accepts (why) in refuse/ is where we differ.
@@ -27,6 +27,15 @@ for f in tests/ptx/refuse/*.ptx tests/ptx/accept/*.ptx; do
         ok "${f#tests/ptx/}"
     else
         not_ok "${f#tests/ptx/}" "ptxas $does it: $(first_line "$out/x.log")"
+    fi
+done
+
+for f in tests/ptx/run/*.ptx; do
+    if "$ptxas" -arch="$(arch_of "$f")" "$f" -o "$out/x.cubin" \
+        > "$out/x.log" 2>&1; then
+        ok "${f#tests/ptx/}"
+    else
+        not_ok "${f#tests/ptx/}" "ptxas: $(first_line "$out/x.log")"
     fi
 done
 exit $failed

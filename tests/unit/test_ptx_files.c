@@ -1,0 +1,428 @@
+/* test_ptx_files.c -- each text of tests/ptx/run does what its comments say
+ *
+ * A file has one .entry with the parameters p_in and p_out, both .u64, and
+ * says in lines of its own (several `in` and several `out` are joined):
+ *
+ *   //: launch G x B          blocks and threads; N or X,Y,Z each
+ *   //: shared N              dynamic shared bytes                 (default 0)
+ *   //: in TYPE VALUE...      bytes behind p_in
+ *   //: out TYPE VALUE...     bytes behind p_out, zero before the launch
+ *   //: fault WORDS           instead of out: the kernel faults, and the
+ *                             sentence holds these words
+ *
+ * TYPE is u8 ... u64, s8 ... s64, b8 ... b128, f32, f64.  A value is a decimal
+ * number or the bits as 0x...; VALUE*N is N times the same.  Values lie one
+ * behind the other without gaps.  Each file runs at every level of vectors
+ * that the CPU has.
+ */
+#include "base/compat.h"
+#include "ptx/module.h"
+#include "sim/device.h"
+#include "sim/isa.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { FILES = 4096, TEXT = 1 << 17, BYTES = 1 << 18, PATH = 300 };
+static const char folder[] = "tests/ptx/run";
+
+struct bytes {
+    unsigned char at[BYTES];
+    unsigned char width[BYTES]; /* of the element that begins here, else 0 */
+    size_t len;
+};
+
+static struct file {
+    const char *path;
+    char text[TEXT];
+    size_t len;
+    unsigned grid[3], block[3], shared;
+    bool launch, has_out;
+    char fault[200];
+    struct bytes in, out;
+    char entry[200]; /* filled from the text's module */
+    int level;
+} now;
+
+static unsigned char got[BYTES];
+static bool covered[FGS__OP_COUNT];
+
+/* ------------------------------------------------------------ the format -- */
+
+static void refuse(const struct file *f, unsigned line, const char *fmt, ...)
+    FGS__PRINTF(3, 4);
+static void refuse(const struct file *f, unsigned line, const char *fmt, ...)
+{
+    char why[200];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(why, sizeof why, fmt, ap);
+    va_end(ap);
+    fail_msg("%s:%u: %s", f->path, line, why);
+}
+
+/* Bits of a float, a decimal one. */
+static bool float_bits(const char *v, char **end, unsigned width, uint64_t *out)
+{
+    float f = strtof(v, end);
+    double d = strtod(v, end);
+    uint32_t word;
+
+    if (d != d) /* which one must be said in bits */
+        return false;
+    memcpy(&word, &f, sizeof word);
+    memcpy(out, &d, sizeof d);
+    if (width == 4)
+        *out = word;
+    return true;
+}
+
+/* 0x and up to 32 digits. */
+static bool hex_bits(const char *v, char **end, uint64_t out[2])
+{
+    out[0] = out[1] = 0;
+    for (v += 2; ; v++) {
+        static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+        const char *d = *v ? strchr(digits, *v) : NULL;
+
+        if (!d)
+            break;
+        if (out[1] >> 60)
+            return false;
+        out[1] = out[1] << 4 | out[0] >> 60;
+        out[0] = out[0] << 4 | (uint64_t)(d - digits) % 16;
+    }
+    *end = (char *)(uintptr_t)v;
+    return true;
+}
+
+/* One value in the bits of its type; false = it is none of that type. */
+static bool value_bits(char kind, unsigned width, const char *v, char **end,
+                       uint64_t out[2])
+{
+    uint64_t top = width < 8 ? (1ull << 8 * width) - 1 : UINT64_MAX;
+
+    out[1] = 0;
+    errno = 0;
+    if (v[0] == '0' && (v[1] == 'x' || v[1] == 'X'))
+        return hex_bits(v, end, out) && *end > v + 2 && out[0] <= top &&
+               (width == 16 || !out[1]);
+    if (kind == 'f')
+        return float_bits(v, end, width, &out[0]);
+    if (kind == 's') {
+        int64_t most = (int64_t)(top >> 1), n = strtoll(v, end, 10);
+
+        out[0] = (uint64_t)n & top;
+        return !errno && n <= most && n >= -most - 1;
+    }
+    out[0] = strtoull(v, end, 10);
+    return !errno && v[0] != '-' && out[0] <= top;
+}
+
+static void add(struct file *f, unsigned line, struct bytes *b,
+                const uint64_t bits[2], unsigned width, uint64_t times)
+{
+    if (times > BYTES || b->len + times * width > BYTES)
+        refuse(f, line, "more than %d bytes", BYTES);
+    for (; times; times--) {
+        memcpy(b->at + b->len, bits, width);
+        b->width[b->len] = (unsigned char)width;
+        b->len += width;
+    }
+}
+
+static void parse_values(struct file *f, unsigned line, struct bytes *b,
+                         char *s)
+{
+    unsigned width = 0;
+    char kind = 0, *end, *word, *save = NULL;
+
+    word = strtok_r(s, " ", &save);
+    if (!word || sscanf(word, "%c%u", &kind, &width) != 2 || width % 8 ||
+        !strchr("usbf", kind) || width < (kind == 'f' ? 32 : 8) ||
+        width > (kind == 'b' ? 128 : 64) || (width & (width - 1)))
+        refuse(f, line, "\"%s\" is no type", word ? word : "");
+    for (unsigned n = 0; ; n++) {
+        uint64_t bits[2], times = 1;
+
+        word = strtok_r(NULL, " ", &save);
+        if (!word && n)
+            return;
+        if (!word)
+            refuse(f, line, "no value");
+        if (!value_bits(kind, width / 8, word, &end, bits) || end == word)
+            refuse(f, line, "\"%s\" is no %c%u", word, kind, width);
+        if (*end == '*')
+            times = strtoull(end + 1, &end, 10);
+        if (*end || !times)
+            refuse(f, line, "\"%s\" is no %c%u", word, kind, width);
+        add(f, line, b, bits, width / 8, times);
+    }
+}
+
+static void parse_launch(struct file *f, unsigned line, char *s)
+{
+    unsigned *const size[2] = { f->grid, f->block };
+    char *x = strstr(s, " x "), *end = s;
+
+    if (f->launch || !x)
+        refuse(f, line, "a second launch, or not G x B");
+    for (int k = 0; k < 2; k++) {
+        for (int d = 0; d < 3; d++)
+            size[k][d] = 1;
+        for (int d = 0; d < 3; d++) {
+            size[k][d] = (unsigned)strtoul(end, &end, 10);
+            if (!size[k][d])
+                refuse(f, line, "a size that is no number above 0");
+            if (*end != ',')
+                break;
+            end++;
+        }
+        if (k ? *end : end != x)
+            refuse(f, line, "not G x B");
+        end = x + 3;
+    }
+    f->launch = true;
+}
+
+static void parse_line(struct file *f, unsigned line, char *word)
+{
+    char *rest = word + strcspn(word, " "), *end;
+
+    if (*rest)
+        *rest++ = 0;
+    rest += strspn(rest, " ");
+    if (!*rest)
+        refuse(f, line, "nothing behind \"%s\"", word);
+    if (!strcmp(word, "launch")) {
+        parse_launch(f, line, rest);
+    } else if (!strcmp(word, "shared")) {
+        f->shared = (unsigned)strtoul(rest, &end, 10);
+        if (*end)
+            refuse(f, line, "shared is no number");
+    } else if (!strcmp(word, "in")) {
+        parse_values(f, line, &f->in, rest);
+    } else if (!strcmp(word, "out")) {
+        f->has_out = true;
+        parse_values(f, line, &f->out, rest);
+    } else if (!strcmp(word, "fault")) {
+        snprintf(f->fault, sizeof f->fault, "%s", rest);
+    } else {
+        refuse(f, line, "unknown word \"%s\"", word);
+    }
+}
+
+static void read_file(struct file *f, const char *path)
+{
+    FILE *h = fopen(path, "rb");
+    unsigned line = 1;
+
+    memset(f, 0, sizeof *f);
+    f->path = path;
+    assert_non_null(h);
+    f->len = fread(f->text, 1, sizeof f->text - 1, h);
+    fclose(h);
+    if (f->len == sizeof f->text - 1)
+        refuse(f, 1, "a longer text than %d bytes", TEXT);
+    for (char *s = f->text, *end; *s; s = end + 1, line++) {
+        char copy[400];
+
+        end = strchr(s, '\n');
+        if (!end)
+            refuse(f, line, "no line end");
+        if (strncmp(s, "//:", 3))
+            continue;
+        if (end - s >= (long)sizeof copy)
+            refuse(f, line, "a long line");
+        snprintf(copy, sizeof copy, "%.*s", (int)(end - s), s);
+        parse_line(f, line, copy + 3 + strspn(copy + 3, " "));
+    }
+    if (!f->launch || f->has_out == !!f->fault[0])
+        refuse(f, 1, "it needs a launch, and out or fault");
+}
+
+/* The one entry, and which rows of opcode.def the text holds. */
+static void find_entry(struct file *f)
+{
+    struct fgs__ptx_diags diags;
+    struct fgs__ptx_module *m;
+    unsigned entries = 0;
+
+    fgs__ptx_diags_init(&diags, &fgs__malloc);
+    if (fgs__ptx_load(&m, f->text, f->len, &fgs__malloc, &diags))
+        refuse(f, diags.count ? diags.item[0].pos.line : 0, "%s",
+               diags.count ? diags.item[0].text : "it is not loaded");
+    for (const struct fgs__ptx_func *k = m->funcs; k; k = k->next) {
+        for (uint32_t i = 0; i < k->insn_count; i++)
+            covered[k->insn[i].op] = true;
+        if (!k->entry)
+            continue;
+        entries++;
+        snprintf(f->entry, sizeof f->entry, "%s", k->name);
+        if (k->param_count > 2)
+            refuse(f, k->pos.line, "an entry with other parameters");
+    }
+    fgs__ptx_free(m);
+    fgs__ptx_diags_free(&diags);
+    if (entries != 1)
+        refuse(f, 1, "%u entries", entries);
+}
+
+/* --------------------------------------------------------------- the run -- */
+
+static void ok(const struct file *f, const char *what, CUresult cu,
+               const char *log)
+{
+    if (cu)
+        fail_msg("%s: %s: error %d %s %s", f->path, what, (int)cu, log,
+                 fgs_sim_last_fault());
+}
+
+/* Launch and wait. */
+static CUresult launch(struct file *f, CUmodule mod, CUdeviceptr in,
+                       CUdeviceptr out)
+{
+    void *params[] = { &in, &out };
+    CUfunction k;
+    CUresult cu;
+
+    ok(f, f->entry, fgs__sim_cuModuleGetFunction(&k, mod, f->entry), "");
+    cu = fgs__sim_cuLaunchKernel(k, f->grid[0], f->grid[1], f->grid[2],
+                                 f->block[0], f->block[1], f->block[2],
+                                 f->shared, NULL, params, NULL);
+    return cu ? cu : fgs__sim_cuCtxSynchronize();
+}
+
+static void compare(const struct file *f)
+{
+    unsigned bad = 0;
+
+    for (size_t at = 0, n = 0; at < f->out.len; at += f->out.width[at], n++) {
+        unsigned w = f->out.width[at];
+        uint64_t want[2] = { 0, 0 }, have[2] = { 0, 0 };
+
+        if (!memcmp(f->out.at + at, got + at, w))
+            continue;
+        memcpy(want, f->out.at + at, w);
+        memcpy(have, got + at, w);
+        if (bad++ < 8)
+            printf("%s: out[%zu] (b%u, level %d): expected 0x%llx'%016llx "
+                   "got 0x%llx'%016llx\n", f->path, n, 8 * w, f->level,
+                   (unsigned long long)want[1], (unsigned long long)want[0],
+                   (unsigned long long)have[1], (unsigned long long)have[0]);
+    }
+    if (bad)
+        fail_msg("%s: %u values differ", f->path, bad);
+}
+
+static void run_level(struct file *f)
+{
+    char log[600] = "";
+    CUjit_option opt[] = { (CUjit_option)5, (CUjit_option)6 };
+    void *val[2] = { log, (void *)sizeof log };
+    CUdeviceptr in = 0, out = 0;
+    CUcontext ctx;
+    CUmodule mod;
+    CUresult cu;
+
+    ok(f, "context", fgs__sim_cuCtxCreate(&ctx, 0, 0), "");
+    ok(f, "load", fgs__sim_cuModuleLoadDataEx(&mod, f->text, 2, opt, val), log);
+    ok(f, "in", fgs__sim_cuMemAlloc(&in, f->in.len + 16), "");
+    if (f->in.len)
+        ok(f, "in", fgs__sim_cuMemcpyHtoD(in, f->in.at, f->in.len), "");
+    ok(f, "out", fgs__sim_cuMemAlloc(&out, f->out.len + 16), "");
+    ok(f, "out", fgs__sim_cuMemsetD8(out, 0, f->out.len + 16), "");
+    cu = launch(f, mod, in, out);
+    if (f->fault[0]) {
+        if (!cu || !strstr(fgs_sim_last_fault(), f->fault))
+            fail_msg("%s: expected a fault with \"%s\", got error %d %s",
+                     f->path, f->fault, (int)cu, cu ? fgs_sim_last_fault() : "");
+    } else {
+        ok(f, "kernel", cu, "");
+        ok(f, "copy", fgs__sim_cuMemcpyDtoH(got, out, f->out.len), "");
+    }
+    fgs__sim_cuCtxDestroy(ctx);
+    if (!f->fault[0])
+        compare(f);
+}
+
+static void file_does_what_it_says(void **state)
+{
+    int last = -1;
+
+    read_file(&now, *state);
+    find_entry(&now);
+    for (int level = FGS__ISA_BASE; level <= FGS__ISA_AVX512; level++) {
+        fgs__sim_isa_limit((enum fgs__sim_isa)level);
+        now.level = (int)fgs__sim_isa_now();
+        if (now.level != last)
+            run_level(&now);
+        last = now.level;
+    }
+}
+
+/* Prints the rows that no file of tests/ptx/run uses; files are read before
+ * this runs. */
+static void rows_have_files(void **state)
+{
+    unsigned missing = 0, rows = FGS__OP_COUNT - 1;
+
+    (void)state;
+    for (int op = 1; op < FGS__OP_COUNT; op++) {
+        if (covered[op])
+            continue;
+        missing++;
+        printf("no file: %s\n", fgs__ptx_op_name((enum fgs__ptx_op)op));
+    }
+    printf("rows of opcode.def with a file: %u of %u\n", rows - missing, rows);
+}
+
+/* ------------------------------------------------------------- the files -- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct CMUnitTest *)a)->name,
+                  ((const struct CMUnitTest *)b)->name);
+}
+
+/* With names as arguments only those, for work on one file. */
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(name, argv[i]))
+            return true;
+    return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+    static struct CMUnitTest tests[FILES + 1];
+    static char paths[FILES][PATH];
+    DIR *dir = opendir(folder);
+    size_t n = 0;
+
+    if (!dir || fgs__sim_cuInit(0))
+        return 1;
+    for (struct dirent *e; (e = readdir(dir)); ) {
+        size_t len = strlen(e->d_name);
+
+        if (len < 5 || strcmp(e->d_name + len - 4, ".ptx") ||
+            !wanted(e->d_name, argc, argv))
+            continue;
+        if (n == FILES)
+            return 1;
+        snprintf(paths[n], PATH, "%s/%.200s", folder, e->d_name);
+        tests[n].name = paths[n] + sizeof folder;
+        tests[n].test_func = file_does_what_it_says;
+        tests[n].initial_state = paths[n];
+        n++;
+    }
+    closedir(dir);
+    qsort(tests, n, sizeof tests[0], by_name);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(rows_have_files);
+    return _cmocka_run_group_tests("ptx_files", tests, n, NULL, NULL);
+}
