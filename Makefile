@@ -4,7 +4,7 @@
 # LDFLAGS AR DESTDIR PREFIX LIBDIR INCLUDEDIR BINDIR; V=1 shows commands;
 # BUILD is where everything goes; SAN=1 builds with ASan and UBSan, SAN=thread
 # with TSan, each in its own folder.  A build needs a C compiler, make and
-# POSIX sh, sed, od.
+# POSIX sh, sed, awk, od.
 
 BUILD      ?= build
 PREFIX     ?= /usr/local
@@ -62,7 +62,7 @@ LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
               -mprefer-vector-width=512
 
 SRC   = $(filter-out $(LANES),$(wildcard src/*/*.c))
-OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o \
+OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o $(B)/gen/forms.o \
         $(foreach l,$(LEVELS),$(LANES:%.c=$(B)/%.$(l).o))
 TOOLS = $(wildcard tools/*.c)
 TOBJ  = $(TOOLS:%.c=$(B)/%.o)
@@ -74,10 +74,14 @@ UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
          $(wildcard tests/fake/*.c))
-DEPS = $(OBJ:.o=.d) $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
+DEPS = $(OBJ:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
        $(EXAMPLES:=.d)
 
-SHARED = $(if $(SAN),,$(B)/$(SOFILE))
+# The software device as a driver library for programs that know nothing of
+# fgsync: they find it through LD_LIBRARY_PATH=$(BUILD)/drop-in.
+DROPIN = $(B)/drop-in/libcuda.so.1
+
+SHARED = $(if $(SAN),,$(B)/$(SOFILE) $(DROPIN))
 
 ALL = $(B)/libfgs.a $(SHARED) $(B)/fgs
 
@@ -126,6 +130,16 @@ $(B)/gen/embed_data.c: $(PTX) Makefile
 	    echo "{ \"$${f#ptx/}\", text_$$n, sizeof text_$$n - 1 },"; done; \
 	  echo '{ 0, 0, 0 } };'; } > $@.new && mv $@.new $@
 
+# Every symbol of the driver API, from the tables.
+FORMS = src/table/forms.awk src/table/entry.def src/sim/absent.def
+$(B)/gen/forms.c $(B)/gen/dropin.c: $(B)/gen/%.c: $(FORMS)
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && awk -v make=$* -f $(FORMS) > $@.new && \
+	    mv $@.new $@
+
+$(B)/gen/forms.o $(B)/gen/dropin.o: $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
+
 $(B)/gen/embed_data.o: $(B)/gen/embed_data.c $(B)/flags
 	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
 
@@ -144,6 +158,14 @@ $(B)/$(SOFILE): $(OBJ) src/fgs.map $(B)/map.ok
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs \
 	    -Wl,--version-script=src/fgs.map -o $@ $(OBJ) $(LIBS) $(LINK) && \
 	    ln -sf $(SOFILE) $(B)/$(SONAME) && ln -sf $(SONAME) $(B)/libfgs.so
+
+# Its threads outlive a dlclose, so it stays loaded.
+$(DROPIN): $(B)/gen/dropin.o $(B)/libfgs.a src/sim/dropin.map
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-soname,libcuda.so.1 -Wl,-z,defs \
+	    -Wl,-z,nodelete -Wl,--version-script=src/sim/dropin.map -o $@ \
+	    $(B)/gen/dropin.o $(B)/libfgs.a $(LIBS) $(LINK) && \
+	    ln -sf $(@F) $(@D)/libcuda.so
 
 $(B)/fgs: $(TOBJ) $(B)/libfgs.a
 	$(call say,LD,$@)
@@ -310,7 +332,8 @@ clean:
 
 help:
 	@printf '%s\n' \
-	  'make            build $(BUILD)/libfgs.a, $(SONAME), fgs' \
+	  'make            build $(BUILD)/libfgs.a, $(SONAME), fgs and' \
+	  '                $(BUILD)/drop-in/libcuda.so.1' \
 	  'make run        build and hand tiles over, verified' \
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \

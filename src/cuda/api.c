@@ -12,7 +12,7 @@ static const struct {
     enum need need;
     size_t offset;
 } rows[FGS__CU_COUNT] = {
-#define ENTRY(name, abi, need, params)                                         \
+#define ENTRY(name, abi, need, forms, params)                                  \
     { #name, abi, need, offsetof(struct fgs__cu, name) },
 #include "table/entry.def"
 #undef ENTRY

@@ -8,13 +8,13 @@
 struct fgs__cu {
     char library[256];  /* for messages: path of the library, or "sim"       */
     int version;        /* as cuDriverGetVersion has it                      */
-#define ENTRY(name, abi, need, params) CUresult (*name) params;
+#define ENTRY(name, abi, need, forms, params) CUresult (*name) params;
 #include "table/entry.def"
 #undef ENTRY
 };
 
 enum fgs__cu_id {
-#define ENTRY(name, abi, need, params) FGS__CU_##name,
+#define ENTRY(name, abi, need, forms, params) FGS__CU_##name,
 #include "table/entry.def"
 #undef ENTRY
     FGS__CU_COUNT

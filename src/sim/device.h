@@ -398,7 +398,13 @@ bool fgs__sim_hostfn_busy(const struct fgs__sim_device *dev);
 
 /* ----------------------------------------------------- entry points -- */
 
-#define ENTRY(name, abi, need, params) CUresult fgs__sim_##name params;
+/* This thread is inside the per-thread form of an entry point: a NULL stream
+ * is its own default stream.  entry.c */
+extern _Thread_local bool fgs__sim_per_thread;
+
+#define ENTRY(name, abi, need, forms, params)                                  \
+    CUresult fgs__sim_##name params;
+#define FORM(fn, name, abi, forms, params) CUresult fgs__sim_##fn params;
 #include "table/entry.def"
 #undef ENTRY
 

@@ -1,38 +1,12 @@
 /* entry.c -- entry points by name: fgs_sim_get_proc and cuGetProcAddress */
-#include "sim/device.h"
+#include "sim/form.h"
 
-/* Any function; void (*)(void) converts to all of them. */
-typedef void (*any_fn)(void);
-
-struct entry {
-    const char *name;
-    int abi;
-    any_fn fn;
-};
-
-static const struct entry entries[] = {
-#define ENTRY(name, abi, need, params) { #name, abi, (any_fn)fgs__sim_##name },
-#include "table/entry.def"
-#undef ENTRY
-};
+_Thread_local bool fgs__sim_per_thread;
 
 static const char *const absent[] = {
 #define ABSENT(name) #name,
 #include "sim/absent.def"
 #undef ABSENT
-};
-
-/* Versioned names with the signature of the row of the same stem. */
-static const char *const versioned[] = {
-    "cuDeviceTotalMem_v2", "cuDeviceGetUuid_v2",
-    "cuDevicePrimaryCtxRelease_v2", "cuCtxCreate_v2", "cuCtxDestroy_v2",
-    "cuCtxPopCurrent_v2", "cuCtxPushCurrent_v2", "cuModuleGetGlobal_v2",
-    "cuMemGetInfo_v2", "cuMemAlloc_v2", "cuMemFree_v2",
-    "cuMemGetAddressRange_v2", "cuMemHostGetDevicePointer_v2",
-    "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2",
-    "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2",
-    "cuMemsetD8_v2", "cuMemsetD32_v2", "cuStreamDestroy_v2",
-    "cuEventDestroy_v2", "cuEventElapsedTime_v2", "cuGetProcAddress_v2",
 };
 
 /* From this version on a name means a function with other parameters, which
@@ -55,52 +29,26 @@ static CUresult not_supported(void)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-static bool has_suffix(const char *name, size_t len, const char *suffix)
+static const struct fgs__sim_form *find(const char *symbol)
 {
-    size_t n = strlen(suffix);
+    const struct fgs__sim_form *f = fgs__sim_forms;
 
-    return len > n && !memcmp(name + len - n, suffix, n);
+    while (f->symbol && strcmp(f->symbol, symbol))
+        f++;
+    return f->symbol ? f : NULL;
 }
 
-static bool equal(const char *a, const char *b, size_t len)
+static bool is_absent(const char *symbol)
 {
-    return strlen(a) == len && !memcmp(a, b, len);
-}
-
-/* The row of a name.  Per-thread forms (_ptsz, _ptds) are the same functions:
- * a NULL stream is the legacy one there too, which only orders more. */
-static const struct entry *find(const char *name)
-{
-    size_t len = strlen(name);
-
-    if (has_suffix(name, len, "_ptsz") || has_suffix(name, len, "_ptds"))
-        len -= 5;
-    for (size_t i = 0; i < COUNT(versioned); i++) {
-        if (equal(versioned[i], name, len))
-            len -= 3;
-    }
-    for (size_t i = 0; i < COUNT(entries); i++) {
-        if (equal(entries[i].name, name, len))
-            return &entries[i];
-    }
-    return NULL;
-}
-
-static bool is_absent(const char *name)
-{
-    size_t len = strlen(name);
-
-    if (has_suffix(name, len, "_ptsz") || has_suffix(name, len, "_ptds"))
-        len -= 5;
     for (size_t i = 0; i < COUNT(absent); i++) {
-        if (equal(absent[i], name, len))
+        if (!strcmp(absent[i], symbol))
             return true;
     }
     return false;
 }
 
 /* ISO C has no conversion from function to object pointers; POSIX does. */
-static void *as_object(any_fn fn)
+static void *as_object(fgs__sim_any fn)
 {
     void *p;
 
@@ -110,11 +58,12 @@ static void *as_object(any_fn fn)
 
 void *fgs_sim_get_proc(const char *name)
 {
-    const struct entry *e = name ? find(name) : NULL;
+    const struct fgs__sim_form *f = name ? find(name) : NULL;
 
-    if (e)
-        return as_object(e->fn);
-    return name && is_absent(name) ? as_object((any_fn)not_supported) : NULL;
+    if (f)
+        return as_object(f->fn);
+    return name && is_absent(name) ? as_object((fgs__sim_any)not_supported)
+                                   : NULL;
 }
 
 static CUresult answer(CUdriverProcAddressQueryResult *status,
@@ -126,25 +75,61 @@ static CUresult answer(CUdriverProcAddressQueryResult *status,
                                             : CUDA_ERROR_NOT_FOUND;
 }
 
+/* The newest form of a documented name that a program written for `version`
+ * knows; *known: the name has forms at all. */
+static const struct fgs__sim_form *newest(const char *name, int version,
+                                          bool per_thread, bool *known)
+{
+    const struct fgs__sim_form *best = NULL;
+
+    for (const struct fgs__sim_form *f = fgs__sim_forms; f->symbol; f++) {
+        if (strcmp(f->name, name))
+            continue;
+        *known = true;
+        if (f->abi > version)
+            continue;
+        if (!best || f->abi > best->abi ||
+            (f->abi == best->abi && per_thread && f->per_thread))
+            best = f;
+    }
+    return best;
+}
+
+static bool is_superseded(const char *name, int version)
+{
+    for (size_t i = 0; i < COUNT(superseded); i++) {
+        if (!strcmp(superseded[i].name, name) && version >= superseded[i].abi)
+            return true;
+    }
+    return false;
+}
+
 CUresult fgs__sim_cuGetProcAddress(const char *symbol, void **pfn, int version,
                                    cuuint64_t flags,
                                    CUdriverProcAddressQueryResult *status)
 {
-    const struct entry *e;
+    const struct fgs__sim_form *f;
+    bool known = false;
 
     /* Flags: default, legacy stream, per-thread stream. */
     if (!symbol || !pfn || flags > 2)
         return CUDA_ERROR_INVALID_VALUE;
     *pfn = NULL;
-    e = find(symbol);
-    if (e && version < e->abi)
+    f = newest(symbol, version, flags == 2, &known);
+    if (known && !f)
         return answer(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-    *pfn = fgs_sim_get_proc(symbol);
-    for (size_t i = 0; i < COUNT(superseded); i++) {
-        if (!strcmp(superseded[i].name, symbol) &&
-            version >= superseded[i].abi)
-            *pfn = as_object((any_fn)not_supported);
-    }
+    if (f)
+        *pfn = as_object(f->fn);
+    else
+        *pfn = fgs_sim_get_proc(symbol);
+    if (is_superseded(symbol, version))
+        *pfn = as_object((fgs__sim_any)not_supported);
     return answer(status, *pfn ? CU_GET_PROC_ADDRESS_SUCCESS
                                : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+}
+
+CUresult fgs__sim_cuGetProcAddress_v1(const char *symbol, void **pfn,
+                                      int version, cuuint64_t flags)
+{
+    return fgs__sim_cuGetProcAddress(symbol, pfn, version, flags, NULL);
 }

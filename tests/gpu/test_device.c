@@ -40,7 +40,7 @@ static void entry_points_are_all_there(void **state)
 
     (void)state;
     RIG_OK(rig_open(&dev, &o, &err), err);
-#define ENTRY(name, abi, need, params)                                         \
+#define ENTRY(name, abi, need, forms, params)                                  \
     if (gpu.driver_version >= (abi))                                           \
         assert_non_null(fgs_device_get_proc(dev, #name));
 #include "table/entry.def"

@@ -34,7 +34,7 @@ static struct {
     CUdeviceptr in, mid, out, ctl;
     struct fgs__rec *rec; /* host memory that the device sees at drec */
     CUdeviceptr drec;
-#define ENTRY(name, abi, need, params) CUresult (*name) params;
+#define ENTRY(name, abi, need, forms, params) CUresult (*name) params;
 #include "table/entry.def"
 #undef ENTRY
 } g;
@@ -56,7 +56,7 @@ static inline int open_device(void **state)
         print_error("%s\n", err.text);
         return -1;
     }
-#define ENTRY(name, abi, need, params)                                         \
+#define ENTRY(name, abi, need, forms, params)                                  \
     {                                                                          \
         void *p = fgs_device_get_proc(g.dev, #name);                           \
         memcpy(&g.name, &p, sizeof p);                                         \

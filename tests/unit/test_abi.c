@@ -21,10 +21,14 @@
 /* The public header stands beside cuda.h; including it here is part of it. */
 #include <fgs/fgs.h>
 
-#define ENTRY(name, abi, need, params)                                         \
+#define ENTRY(name, abi, need, forms, params)                                  \
     _Static_assert(__builtin_types_compatible_p(CUresult(*) params,            \
                                                 PFN_##name##_v##abi),          \
                    #name);
+#define FORM(fn, name, abi, forms, params)                                     \
+    _Static_assert(__builtin_types_compatible_p(CUresult(*) params,            \
+                                                PFN_##name##_v##abi),          \
+                   #fn);
 #include "table/entry.def"
 #undef ENTRY
 

@@ -27,23 +27,66 @@ static void every_row_of_the_table_is_found_by_name(void **state)
 {
     (void)state;
     OK(cuInit(0));
-#define ENTRY(name, abi, need, params)                                         \
+#define ENTRY(name, abi, need, forms, params)                                  \
     {                                                                          \
         CUdriverProcAddressQueryResult q = 9;                                  \
         CUresult(*fn) params = fgs__sim_##name;                                \
         void *want, *pfn = NULL;                                               \
                                                                                \
         memcpy(&want, &fn, sizeof want);                                       \
-        assert_ptr_equal(fgs_sim_get_proc(#name), want);                       \
+        assert_non_null(fgs_sim_get_proc(#name));                              \
         OK(cuGetProcAddress(#name, &pfn, abi, 0, &q));                         \
         assert_ptr_equal(pfn, want);                                           \
         assert_int_equal(q, CU_GET_PROC_ADDRESS_SUCCESS);                      \
-        CU(cuGetProcAddress(#name, &pfn, abi - 1, 0, &q), ERROR_NOT_FOUND);    \
+        CU(cuGetProcAddress(#name, &pfn, 1999, 0, &q), ERROR_NOT_FOUND);       \
         assert_null(pfn);                                                      \
         assert_int_equal(q, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);       \
     }
 #include "table/entry.def"
 #undef ENTRY
+}
+
+static void name_means_what_its_version_knew(void **state)
+{
+    static const struct {
+        const char *name;
+        int version;
+        const char *symbol; /* NULL = older than the name */
+    } want[] = {
+        { "cuGetProcAddress", 11030, "cuGetProcAddress" },
+        { "cuGetProcAddress", 11999, "cuGetProcAddress" },
+        { "cuGetProcAddress", 12000, "cuGetProcAddress_v2" },
+        { "cuLaunchKernelEx", 11050, NULL },
+        { "cuLaunchKernelEx", 11060, "cuLaunchKernelEx" },
+        { "cuMemAlloc", 3019, NULL },
+        { "cuMemAlloc", 13040, "cuMemAlloc_v2" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(want); i++) {
+        void *p = NULL;
+        CUresult r = fgs__sim_cuGetProcAddress(want[i].name, &p,
+                                               want[i].version, 0, NULL);
+
+        assert_int_equal(r, want[i].symbol ? CUDA_SUCCESS
+                                           : CUDA_ERROR_NOT_FOUND);
+        assert_ptr_equal(p, fgs_sim_get_proc(want[i].symbol));
+    }
+}
+
+static void per_thread_form_is_found_by_flag(void **state)
+{
+    void *p = NULL;
+
+    (void)state;
+    OK(cuGetProcAddress("cuLaunchKernel", &p, 13040, 2, NULL));
+    assert_ptr_equal(p, fgs_sim_get_proc("cuLaunchKernel_ptsz"));
+    OK(cuGetProcAddress("cuMemcpyHtoD", &p, 13040, 2, NULL));
+    assert_ptr_equal(p, fgs_sim_get_proc("cuMemcpyHtoD_v2_ptds"));
+    OK(cuGetProcAddress("cuMemAlloc", &p, 13040, 2, NULL));
+    assert_ptr_equal(p, fgs_sim_get_proc("cuMemAlloc_v2"));
+    OK(cuGetProcAddress("cuLaunchKernel", &p, 13040, 1, NULL));
+    assert_ptr_equal(p, fgs_sim_get_proc("cuLaunchKernel"));
 }
 
 static void versioned_names_are_the_same_functions(void **state)
@@ -52,14 +95,16 @@ static void versioned_names_are_the_same_functions(void **state)
         { "cuMemAlloc", "cuMemAlloc_v2" },
         { "cuCtxDestroy", "cuCtxDestroy_v2" },
         { "cuStreamDestroy", "cuStreamDestroy_v2" },
-        { "cuLaunchKernel", "cuLaunchKernel_ptsz" },
-        { "cuMemcpyHtoD", "cuMemcpyHtoD_v2_ptds" },
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT(same); i++)
         assert_ptr_equal(fgs_sim_get_proc(same[i][0]),
                          fgs_sim_get_proc(same[i][1]));
+    assert_non_null(fgs_sim_get_proc("cuLaunchKernel_ptsz"));
+    assert_non_null(fgs_sim_get_proc("cuMemcpyHtoD_v2_ptds"));
+    assert_null(fgs_sim_get_proc("cuMemcpyHtoD_v2_ptsz"));
+    assert_null(fgs_sim_get_proc("cuMemAlloc_ptsz"));
     assert_null(fgs_sim_get_proc("cuLaunchKernel_v2")); /* no driver's */
     assert_null(fgs_sim_get_proc("cuMemAlloc_v3"));
     assert_null(fgs_sim_get_proc("printf"));
@@ -386,6 +431,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_before_init_are_refused), /* first */
         cmocka_unit_test(every_row_of_the_table_is_found_by_name),
+        cmocka_unit_test(name_means_what_its_version_knew),
+        cmocka_unit_test(per_thread_form_is_found_by_flag),
         cmocka_unit_test(versioned_names_are_the_same_functions),
         cmocka_unit_test(absent_entry_point_answers_not_supported),
         cmocka_unit_test(device_says_what_it_is),
