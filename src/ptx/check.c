@@ -46,6 +46,9 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_CVT] = fgs__check_cvt,
     [FGS__OP_MUL] = fgs__check_arith,
     [FGS__OP_MAD] = fgs__check_arith,
+    [FGS__OP_MAD24] = fgs__check_arith,
+    [FGS__OP_BFE] = fgs__check_arith,
+    [FGS__OP_BFI] = fgs__check_arith,
     [FGS__OP_MIN] = fgs__check_arith,
     [FGS__OP_MAX] = fgs__check_arith,
     [FGS__OP_SETP] = fgs__check_setp,
@@ -140,8 +143,8 @@ static bool add_space(struct fgs__check *c, const struct fgs__tok *tok,
     }
     i->space[n] = (uint8_t)mod;
     if (!n) {
-        c->groups |= (uint64_t)1 << FGS__G_SPACE;
-        i->mod[FGS__G_SPACE] = (uint8_t)mod;
+        c->groups |= (fgs__groups)1 << FGS__G_SPACE;
+        i->mod[FGS__G_SPACE] = (uint16_t)mod;
         c->mod_at[FGS__G_SPACE] = tok->pos;
     }
     return true;
@@ -165,8 +168,8 @@ static bool add_mod(struct fgs__check *c, const struct fgs__tok *tok,
                          fgs__parse_text(tok).s);
         return false;
     }
-    c->groups |= (uint64_t)1 << g;
-    c->i->mod[g] = (uint8_t)mod;
+    c->groups |= (fgs__groups)1 << g;
+    c->i->mod[g] = (uint16_t)mod;
     c->mod_at[g] = tok->pos;
     return true;
 }
@@ -242,7 +245,7 @@ static void check_mods(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     uint64_t type = i->types ? (uint64_t)1 << i->type[0] : 0;
-    uint64_t good = 0;
+    fgs__groups good = 0;
 
     for (unsigned n = 0; n < c->row->mods; n++) {
         const struct fgs__row_mod *m = &c->row->mod[n];
@@ -256,7 +259,7 @@ static void check_mods(struct fgs__check *c)
         }
         if (word_ok(m, mod) && (m->group != FGS__G_SPACE ||
                                 word_ok(m, i->space[1])))
-            good |= (uint64_t)1 << m->group;
+            good |= (fgs__groups)1 << m->group;
     }
     for (unsigned g = 0; c->groups & ~good && g < FGS__G_COUNT; g++) {
         unsigned mod = i->mod[g];
@@ -456,7 +459,7 @@ static bool arg_present(const struct fgs__check *c,
     if (!a->mod) /* r? stands before an address: the kind tells */
         return o && (a->role != 'r' || o->kind != FGS__O_ADDR);
     mod = c->i->mod[a->group];
-    return (a->mod == UINT8_MAX ? mod != 0 : mod == a->mod) != a->unless;
+    return (a->mod == UINT16_MAX ? mod != 0 : mod == a->mod) != a->unless;
 }
 
 static void check_operands(struct fgs__check *c)

@@ -38,6 +38,11 @@ void fgs__check_arith(struct fgs__check *c)
 
     if (i->op == FGS__OP_CVTA) {
         check_cvta(c);
+    } else if (i->op == FGS__OP_BFE || i->op == FGS__OP_BFI) {
+        const struct fgs__ptx_operand *at = &i->operand[i->operands - 2];
+
+        if (fgs__check_range(c, at, 0, 255, "position"))
+            fgs__check_range(c, at + 1, 0, 255, "length");
     } else if (i->op == FGS__OP_MIN || i->op == FGS__OP_MAX) {
         if (!i->mod[FGS__G_XORSIGN] != !i->mod[FGS__G_ABS])
             fgs__check_error(c, "'.xorsign' and '.abs' go together");

@@ -144,7 +144,7 @@ struct fgs__ptx_insn {
     uint8_t types;             /* how many type words                        */
     uint8_t type[FGS__PTX_TYPES]; /* in written order                        */
     uint8_t space[2];          /* SPACE words in written order, M_NONE       */
-    uint8_t mod[FGS__G_COUNT]; /* the word of each group, M_NONE = absent    */
+    uint16_t mod[FGS__G_COUNT]; /* the word of each group, M_NONE = absent    */
     bool guard_neg;            /* @!p                                        */
     struct fgs__ptx_sym *guard; /* REG or NULL                               */
     struct fgs__ptx_pos pos;

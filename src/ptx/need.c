@@ -8,27 +8,28 @@
 enum { FGS__G_NONE = UINT8_MAX };
 
 static const struct need {
-    uint8_t op, group, mod, type;
+    uint16_t op, mod;
+    uint8_t group, type;
     int ptx, cc, family;
 } needs[] = {
 #define NEED(op, group, mod, type, ptx, cc, family)                            \
-    { FGS__OP_##op, FGS__G_##group, FGS__M_##mod, FGS__T_##type, ptx, cc,      \
+    { FGS__OP_##op, FGS__M_##mod, FGS__G_##group, FGS__T_##type, ptx, cc,      \
       family },
 #include "ptx/need.def"
 #undef NEED
 };
 
 /* Rows of an opcode as a list, those of any opcode under NONE. */
-enum { NEEDS = sizeof needs / sizeof needs[0], END = UINT8_MAX };
-_Static_assert(NEEDS < END, "lists have 8-bit links");
-static uint8_t first[FGS__OP_COUNT], next[NEEDS];
+enum { NEEDS = sizeof needs / sizeof needs[0], END = UINT16_MAX };
+_Static_assert(NEEDS < END, "lists have 16-bit links");
+static uint16_t first[FGS__OP_COUNT], next[NEEDS];
 
 void fgs__needs_init(void)
 {
-    memset(first, END, sizeof first);
+    memset(first, UINT8_MAX, sizeof first); /* END */
     for (unsigned k = NEEDS; k--; ) {
         next[k] = first[needs[k].op];
-        first[needs[k].op] = (uint8_t)k;
+        first[needs[k].op] = (uint16_t)k;
     }
 }
 

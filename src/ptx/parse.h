@@ -174,7 +174,7 @@ struct fgs__check {
     struct fgs__ptx_insn *i;
     const struct fgs__row *row;
     const char *name;            /* the opcode for messages                  */
-    uint64_t groups;             /* a bit for each group that is there       */
+    fgs__groups groups;          /* a bit for each group that is there       */
     /* Places of the words that are there. */
     struct fgs__ptx_pos type_at[FGS__PTX_TYPES], mod_at[FGS__G_COUNT];
 };

@@ -137,7 +137,7 @@ static void fill_mods(void)
         m->bit = bits[m->group]++;
         broken += m->bit > 63;
         m->same = w->mod;
-        w->mod = (uint8_t)i;
+        w->mod = (uint16_t)i;
     }
 }
 
@@ -230,7 +230,7 @@ static void read_mod(struct fgs__row *row, const char *s)
         return;
     }
     row->mods++;
-    row->groups |= (uint64_t)1 << group;
+    row->groups |= (fgs__groups)1 << group;
     m->group = (uint8_t)group;
     m->types = m->bits = UINT64_MAX;
     s += n;
@@ -288,10 +288,10 @@ static void read_arg(struct fgs__row *row, const char *s)
         return;
     a->group = (uint8_t)group_of(s, n);
     if (a->group != FGS__G_COUNT)
-        a->mod = UINT8_MAX;
+        a->mod = UINT16_MAX;
     else
-        a->mod = (uint8_t)mod_of(s, n, FGS__G_COUNT);
-    if (a->mod != UINT8_MAX)
+        a->mod = (uint16_t)mod_of(s, n, FGS__G_COUNT);
+    if (a->mod != UINT16_MAX)
         a->group = fgs__mods[a->mod].group;
 }
 

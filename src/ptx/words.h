@@ -30,6 +30,12 @@ enum fgs__directive {
 #undef DIRECTIVE
 };
 
+/* A set of groups (enum fgs__ptx_group), of types one of 64 bits. */
+__extension__ typedef unsigned __int128 fgs__groups;
+_Static_assert(FGS__G_COUNT <= 128, "a bit a group");
+_Static_assert(FGS__T_COUNT <= 64, "a bit a type");
+_Static_assert(FGS__M_COUNT < UINT16_MAX, "words have 16-bit numbers");
+
 struct fgs__word {
     const char *text;
     uint32_t hash;
@@ -38,7 +44,7 @@ struct fgs__word {
     bool prefix;        /* a longer opcode starts with these words            */
     bool known;         /* the ISA has it, we do not                          */
     uint8_t type;       /* enum fgs__ptx_type                                 */
-    uint8_t mod;        /* first modifier of this spelling; fgs__mods chains  */
+    uint16_t mod;       /* first modifier of this spelling; fgs__mods chains  */
     uint8_t sreg;       /* text with the percent sign                         */
     uint8_t directive;
     uint8_t ptx;        /* of a second spelling: its lowest PTX version       */
@@ -48,7 +54,7 @@ struct fgs__mod {
     const char *word;
     uint8_t group;
     uint8_t bit;        /* its number in the group                            */
-    uint8_t same;       /* next modifier of the same spelling                 */
+    uint16_t same;      /* next modifier of the same spelling                 */
 };
 extern struct fgs__mod fgs__mods[FGS__M_COUNT];
 extern const char *const fgs__group_names[FGS__G_COUNT];
@@ -79,7 +85,8 @@ struct fgs__row_arg {
     bool unless;        /* ?! : present when the condition does not hold      */
     uint8_t type;       /* fixed type, or                                     */
     uint8_t index;      /* number of the instruction's type word              */
-    uint8_t group, mod; /* present when this one is there                     */
+    uint8_t group;      /* present when this one is there: a group, or one    */
+    uint16_t mod;       /* word of it                                         */
 };
 
 struct fgs__row {
@@ -87,7 +94,7 @@ struct fgs__row {
     int ptx, cc;
     uint8_t mods, args, types, types_least;
     uint8_t spaces;     /* how many state spaces it takes                     */
-    uint64_t groups;    /* bit per group that has an item                     */
+    fgs__groups groups; /* bit per group that has an item                     */
     uint64_t type[FGS__ROW_TYPES];
     struct fgs__row_mod mod[FGS__ROW_MODS];
     struct fgs__row_arg arg[FGS__ROW_ARGS];

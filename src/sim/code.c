@@ -219,6 +219,7 @@ static bool start(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
         d->reg[i].ref = FGS__SIM_NOREF;
     d->insn = c->insn;
     d->sink = FGS__SIM_NOREF;
+    d->carry = FGS__SIM_NOREF;
     /* Nothing lies at place 0, so a bank is never empty. */
     d->bank_bytes = 64;
     return true;

@@ -147,6 +147,13 @@ fgs__sim_ref fgs__sim_ref_dst(struct fgs__sim_decoder *d,
     return d->sink;
 }
 
+fgs__sim_ref fgs__sim_ref_carry(struct fgs__sim_decoder *d)
+{
+    if (d->carry == FGS__SIM_NOREF)
+        d->carry = take(d, slot_bytes(1));
+    return d->carry;
+}
+
 fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
                                 unsigned bits)
 {

@@ -212,6 +212,8 @@ fgs__sim_ref fgs__sim_ref_pred(struct fgs__sim_decoder *d,
 fgs__sim_ref fgs__sim_ref_reg(struct fgs__sim_decoder *d,
                               const struct fgs__ptx_operand *o,
                               unsigned *bits);
+/* The carry flag of each lane (ISA 9.7.2), a mask as a predicate is. */
+fgs__sim_ref fgs__sim_ref_carry(struct fgs__sim_decoder *d);
 /* A constant of the bank, broadcast over 32 lanes of `bits` (8 ... 64). */
 fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
                                 unsigned bits);
@@ -256,7 +258,7 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
  * file as FGS__LEVEL(fgs__sim_sel_<family>), everything else there is static
  * or wrapped in FGS__LEVEL too; isa.c picks one at run time. */
 #define FGS__SIM_LEVELED(X)                                                    \
-    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp)
+    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(bits) X(carry)
 #define FGS__CAT2(a, b)   a##b
 #define FGS__CAT(a, b)    FGS__CAT2(a, b)
 #define FGS__LEVEL(name)  FGS__CAT(name, FGS__ISA)

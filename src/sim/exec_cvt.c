@@ -36,7 +36,8 @@ static FGS__INLINE int32_t trunc_s32(float x)
 MAP1(rzi_s32_f32, l_s32, l_f32, trunc_s32(x))
 
 static const struct {
-    uint8_t to, from, round;
+    uint8_t to, from;
+    uint16_t round;
     fgs__sim_fn run;
 } fast[] = {
     { FGS__T_U64, FGS__T_U32, FGS__M_NONE, u64_u32 },

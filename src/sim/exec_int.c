@@ -122,6 +122,8 @@ bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
         : src->op == FGS__OP_MAD                                      ? 4
                                                                       : 3;
 
+    if (src->mod[FGS__G_CC])
+        return FGS__LEVEL(fgs__sim_sel_carry)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (src->mod[FGS__G_SAT])

@@ -78,7 +78,8 @@ COMPARE(num_f64, l_f64, uint64_t, x == x && y == y)
 /* Every comparison is one of five, with operands swapped or result turned. */
 enum { EQ, LT, LE, NE, NUM };
 static const struct {
-    uint8_t cmp, base;
+    uint16_t cmp;
+    uint8_t base;
     bool swap, flip;
 } forms[] = {
     { FGS__M_EQ, EQ, false, false },     { FGS__M_NE, NE, false, false },

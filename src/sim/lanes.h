@@ -183,7 +183,7 @@ FGS__SIM_LEVELED(LEVEL_DECLARE)
 struct lane_row {
     uint16_t op;
     uint8_t type;
-    uint8_t variant;
+    uint16_t variant;
     fgs__sim_fn run;
 };
 
