@@ -23,8 +23,9 @@ int verb_device(int argc, char **argv);
 int verb_ptx(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_sass(int argc, char **argv);
+int verb_bench(int argc, char **argv);
 extern const char usage_run[], usage_device[], usage_ptx[], usage_check[],
-    usage_sass[];
+    usage_sass[], usage_bench[];
 
 /* ----------------------------------------------------------- options -- */
 

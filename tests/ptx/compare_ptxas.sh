@@ -1,8 +1,9 @@
 #!/bin/sh
 # compare_ptxas.sh -- what ptxas says of the texts of refuse/, accept/ and run/
 #
-# Each text says in a line "// ptxas: refuses" or "// ptxas: accepts" what the
-# pinned assembler answers; accepts (why) in refuse/ is where we differ.
+# Each text of the first two says in a line "// ptxas: refuses" or "// ptxas:
+# accepts" what the pinned assembler answers; accepts (why) in refuse/ is where
+# we differ.  It accepts all of run/.
 . tests/ptx/common
 
 # The text's own target, but nothing below the lowest that it makes code for.

@@ -340,7 +340,8 @@ static void run_level(struct file *f)
     if (f->fault[0]) {
         if (!cu || !strstr(fgs_sim_last_fault(), f->fault))
             fail_msg("%s: expected a fault with \"%s\", got error %d %s",
-                     f->path, f->fault, (int)cu, cu ? fgs_sim_last_fault() : "");
+                     f->path, f->fault, (int)cu,
+                     cu ? fgs_sim_last_fault() : "");
     } else {
         ok(f, "kernel", cu, "");
         ok(f, "copy", fgs__sim_cuMemcpyDtoH(got, out, f->out.len), "");

@@ -1,0 +1,108 @@
+/* bench.h -- the parts of `fgs bench sim`: measures, kernels, bounds */
+#ifndef FGS_TOOL_BENCH_H
+#define FGS_TOOL_BENCH_H
+
+#include "tool.h"
+
+/* What was asked for. */
+struct bench_asked {
+    uint64_t ms;      /* least time of a measurement                         */
+    uint64_t repeat;  /* measurements of each; the best counts               */
+    const char *only; /* one row, NULL = all                                 */
+    bool json;
+};
+
+/* Of the best repetition: host seconds, CPU seconds of the process. */
+struct bench_time {
+    double wall, cpu;
+};
+
+/* Best of asked->repeat calls of once(cookie); false = a call failed. */
+bool bench_time(const struct bench_asked *a, bool (*once)(void *), void *cookie,
+                struct bench_time *best);
+double bench_cpu_seconds(void); /* of the process */
+
+/* ------------------------------------------------------ bench_device.c -- */
+
+/* The software device through fgs_sim_get_proc, one context. */
+struct bench_device {
+    void *ctx, *module, *kernel;
+    unsigned long long in, out; /* device addresses                          */
+    size_t bytes;               /* of each                                   */
+    const char *what;           /* the call that failed                      */
+    int code;                   /* its result                                */
+    char log[600];
+};
+
+/* `threads` host threads, 0 = one a core.  Two buffers of `bytes`. */
+bool bench_open(struct bench_device *d, uint32_t threads, size_t bytes);
+bool bench_load(struct bench_device *d, const char *text, const char *entry);
+void bench_unload(struct bench_device *d);
+bool bench_launch(struct bench_device *d, unsigned blocks, unsigned threads,
+                  uint32_t n);
+bool bench_wait(struct bench_device *d);
+void bench_close(struct bench_device *d);
+
+/* ----------------------------------------------------- bench_kernels.c -- */
+
+enum bench_bound {
+    BOUND_NONE,
+    BOUND_F32,  /* lane loops in C, fma and add                               */
+    BOUND_INT,  /* lane loops in C, add, xor, shift                           */
+    BOUND_COPY  /* memcpy                                                     */
+};
+
+/*
+ * A kernel is a loop: `before`, then `n` times `body` and three instructions
+ * that count, then `after`.  Thread-instructions are those of the loop alone,
+ * counted in the text: one a semicolon, less `unused`, those of a round that a
+ * thread does not execute on average (the other side of a branch).
+ */
+struct bench_kernel {
+    const char *name, *what;
+    const char *vars, *before, *body, *after;
+    unsigned blocks, threads;
+    double unused;
+    double bytes; /* that a thread reads and writes in a round            */
+    enum bench_bound bound;
+};
+extern const struct bench_kernel bench_kernels[];
+
+/* The text, from malloc; NULL = no memory. */
+char *bench_kernel_text(const struct bench_kernel *k);
+double bench_kernel_instructions(const struct bench_kernel *k);
+/* Of each of the two buffers; the texts know it. */
+enum { BENCH_BYTES = 64 << 20 };
+
+/* ------------------------------------------------------- bench_bound.c -- */
+
+/* Measured on one thread: lane operations or bytes a second. */
+struct bench_bounds {
+    double f32, integer; /* lane loops in C, operands in the first cache     */
+    double peak;         /* fma in registers                                 */
+    double copy;         /* memcpy of BENCH_BYTES: bytes read and written    */
+    const char *vectors;
+};
+void bench_bounds(const struct bench_asked *a, struct bench_bounds *b);
+
+/* ------------------------------------------------------ bench_report.c -- */
+
+/* Seconds of a round of the guide's example, engine report; false = it does
+ * not run, *why says why. */
+struct bench_example {
+    uint64_t tiles, rounds;
+    double instructions, bytes; /* of a round                                 */
+};
+bool bench_example(const struct bench_asked *a, uint32_t threads,
+                   struct bench_example *x, struct bench_time *t,
+                   fgs_error *err);
+
+/* Seconds of a launch: of each in a row of many, and with a wait for each. */
+bool bench_launches(const struct bench_asked *a, struct bench_device *d,
+                    double *each, double *waited);
+
+/* Bytes of a large text, seconds of fgs_ptx_check and of a load. */
+bool bench_text(const struct bench_asked *a, struct bench_device *d,
+                size_t *bytes, double *check, double *load);
+
+#endif

@@ -1,0 +1,281 @@
+/* bench_report.c -- fgs bench: the guide's example, launches, large texts */
+#include "bench.h"
+
+#include <fgs/fgs_sim.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --------------------------------------------------------- the example -- */
+
+/*
+ * Thread-instructions for each chunk of 16 bytes, counted in the texts of
+ * ptx/ along the way of a thread that is not the first of its block and finds
+ * the tile ready: a round of sentinel_fill's loop, scale_produce,
+ * report_consume.  Global bytes: the fill's store, the producer's load and
+ * store, the bulk copy's read, the consumer's store.
+ */
+enum { FILL = 7, PRODUCE = 33, CONSUME = 28, GLOBAL_CHUNKS = 5 };
+
+struct example {
+    fgs_device *dev;
+    fgs_kernel *kernel[3];
+    fgs_buffer *in, *mid, *out;
+    fgs_plan *plan;
+    uint32_t rounds;
+    fgs_error *err;
+};
+
+static fgs_result open_example(struct example *e, uint32_t threads,
+                               uint64_t tiles)
+{
+    static const fgs_role roles[] = {FGS_ROLE_INIT, FGS_ROLE_PRODUCER,
+                                     FGS_ROLE_CONSUMER};
+    fgs_sim_config cfg = {.size = sizeof cfg};
+    fgs_device_opts opts = {.size = sizeof opts, .provider = "sim"};
+    fgs_buffer_desc buf = {.size = sizeof buf, .tile_bytes = TILE_BYTES};
+    fgs_plan_desc plan = {.size = sizeof plan};
+    fgs_buffer **const to[] = {&e->in, &e->mid, &e->out};
+    fgs_result r = fgs_sim_config_get(&cfg, e->err);
+    int k;
+
+    cfg.threads = threads;
+    if (r == FGS_OK)
+        r = fgs_sim_config_set(&cfg, e->err);
+    if (r == FGS_OK)
+        r = fgs_device_open(&e->dev, &opts, e->err);
+    buf.tiles = tiles;
+    for (k = 0; k < 3 && r == FGS_OK; k++)
+        r = fgs_buffer_make(to[k], e->dev, &buf, e->err);
+    for (k = 0; k < 3 && r == FGS_OK; k++) {
+        fgs_kernel_desc d = {.size = sizeof d, .role = roles[k]};
+
+        if (roles[k] == FGS_ROLE_CONSUMER)
+            r = fgs_engine_find("report", &d.engine);
+        if (r == FGS_OK)
+            r = fgs_kernel_make(&e->kernel[k], e->dev, &d, e->err);
+    }
+    plan.init = e->kernel[0];
+    plan.producer = e->kernel[1];
+    plan.consumer = e->kernel[2];
+    plan.in = e->in;
+    plan.mid = e->mid;
+    plan.out = e->out;
+    return r ? r : fgs_plan_make(&e->plan, e->dev, &plan, e->err);
+}
+
+static void close_example(struct example *e)
+{
+    int k;
+
+    fgs_plan_free(e->plan);
+    for (k = 2; k >= 0; k--)
+        fgs_kernel_free(e->kernel[k]);
+    fgs_buffer_free(e->out);
+    fgs_buffer_free(e->mid);
+    fgs_buffer_free(e->in);
+    fgs_device_close(e->dev);
+}
+
+static bool run_example(void *cookie)
+{
+    struct example *e = cookie;
+
+    return fgs_plan_run(e->plan, NULL, e->rounds, e->err) == FGS_OK &&
+           fgs_plan_wait(e->plan, e->err) == FGS_OK;
+}
+
+/* The result, checked once: a fast wrong example is none. */
+static bool check_example(struct example *e, const uint32_t *in, uint64_t tiles)
+{
+    uint64_t count = tiles * TILE_ELEMENTS;
+    uint32_t *want = malloc(tiles * TILE_BYTES);
+    uint32_t *out = malloc(tiles * TILE_BYTES);
+    bool good = want && out;
+
+    if (good) {
+        values_expect(in, want, count);
+        good = fgs_buffer_read(e->out, 0, out, tiles * TILE_BYTES, e->err) ==
+                   FGS_OK &&
+               !memcmp(want, out, tiles * TILE_BYTES);
+    }
+    if (!good && !e->err->text[0])
+        snprintf(e->err->text, sizeof e->err->text, "the result is wrong");
+    free(out);
+    free(want);
+    return good;
+}
+
+bool bench_example(const struct bench_asked *a, uint32_t threads,
+                   struct bench_example *x, struct bench_time *t,
+                   fgs_error *err)
+{
+    struct example e = {.err = err, .rounds = 1};
+    uint32_t *in = malloc(x->tiles * TILE_BYTES);
+    double began, one, chunks = (double)(x->tiles * TILE_CHUNKS);
+    bool good = false;
+
+    memset(err, 0, sizeof *err);
+    if (!in)
+        return false;
+    values_make(in, x->tiles * TILE_ELEMENTS, 1);
+    if (open_example(&e, threads, x->tiles) < 0 ||
+        fgs_buffer_write(e.in, 0, in, x->tiles * TILE_BYTES, err) < 0 ||
+        !run_example(&e) || !check_example(&e, in, x->tiles))
+        goto end;
+    began = bench_cpu_seconds();
+    if (!run_example(&e))
+        goto end;
+    one = bench_cpu_seconds() - began;
+    e.rounds = (uint32_t)((double)a->ms / 1000 / (one > 1e-6 ? one : 1e-6)) + 1;
+    good = bench_time(a, run_example, &e, t);
+    x->rounds = e.rounds;
+    x->instructions = chunks * (FILL + PRODUCE + CONSUME);
+    x->bytes = chunks * 16 * GLOBAL_CHUNKS;
+end:
+    close_example(&e);
+    free(in);
+    return good;
+}
+
+/* ------------------------------------------------------------ launches -- */
+
+enum { LAUNCHES = 2000, WAITS = 200 };
+
+static bool launch_many(void *cookie)
+{
+    int k;
+
+    for (k = 0; k < LAUNCHES; k++)
+        if (!bench_launch(cookie, 1, 32, 0))
+            return false;
+    return bench_wait(cookie);
+}
+
+static bool launch_and_wait(void *cookie)
+{
+    int k;
+
+    for (k = 0; k < WAITS; k++)
+        if (!bench_launch(cookie, 1, 32, 0) || !bench_wait(cookie))
+            return false;
+    return true;
+}
+
+bool bench_launches(const struct bench_asked *a, struct bench_device *d,
+                    double *each, double *waited)
+{
+    static const char text[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n"
+        "{ ret; }\n";
+    struct bench_time t;
+    bool good;
+
+    good = bench_load(d, text, "k") && bench_time(a, launch_many, d, &t);
+    if (good) {
+        *each = t.wall / LAUNCHES;
+        good = bench_time(a, launch_and_wait, d, &t);
+        *waited = t.wall / WAITS;
+    }
+    bench_unload(d);
+    return good;
+}
+
+/* --------------------------------------------------------- large texts -- */
+
+/* Text in the way of a compiler's: entries of some hundred instructions. */
+enum { ENTRIES = 400, ROUNDS = 24, ENTRY_ROOM = 24 * 560 + 1200 };
+
+static char *make_text(size_t *size)
+{
+    static const char round[] =
+        "\tld.global.f32 \t%%f%d, [%%rd4+%d];\n"
+        "\tfma.rn.f32 \t%%f%d, %%f%d, 0f3F9D70A4, %%f%d;\n"
+        "\tadd.s32 \t%%r%d, %%r%d, %d;\n"
+        "\tmul.wide.s32 \t%%rd%d, %%r%d, 4;\n"
+        "\tadd.s64 \t%%rd%d, %%rd1, %%rd%d;\n"
+        "\tsetp.ge.s32 \t%%p%d, %%r%d, %%r2;\n"
+        "\t@%%p%d bra \t$L__BB%d_%d;\n\n"
+        "\tst.global.f32 \t[%%rd%d+%d], %%f%d;\n"
+        "$L__BB%d_%d:\n";
+    size_t room = (size_t)ENTRIES * ENTRY_ROOM, n = 0;
+    char *t = malloc(room);
+    int e, k;
+
+    if (!t)
+        return NULL;
+    n += (size_t)snprintf(t, room, "//\n// a large text\n//\n\n.version 7.0\n"
+                                   ".target sm_80\n.address_size 64\n\n");
+    for (e = 0; e < ENTRIES; e++) {
+        n += (size_t)snprintf(
+            t + n, room - n,
+            "\t// .globl\t_Z6kernel%dPfPKfi\n"
+            ".visible .entry _Z6kernel%dPfPKfi(\n"
+            "\t.param .u64 _Z6kernel%dPfPKfi_param_0,\n"
+            "\t.param .u64 _Z6kernel%dPfPKfi_param_1,\n"
+            "\t.param .u32 _Z6kernel%dPfPKfi_param_2\n)\n{\n"
+            "\t.reg .pred \t%%p<%d>;\n\t.reg .f32 \t%%f<%d>;\n"
+            "\t.reg .b32 \t%%r<%d>;\n\t.reg .b64 \t%%rd<%d>;\n\n"
+            "\tld.param.u64 \t%%rd1, [_Z6kernel%dPfPKfi_param_0];\n"
+            "\tld.param.u64 \t%%rd3, [_Z6kernel%dPfPKfi_param_1];\n"
+            "\tld.param.u32 \t%%r2, [_Z6kernel%dPfPKfi_param_2];\n"
+            "\tcvta.to.global.u64 \t%%rd4, %%rd3;\n"
+            "\tmov.u32 \t%%r3, %%ctaid.x;\n\tmov.u32 \t%%r4, %%ntid.x;\n"
+            "\tmov.u32 \t%%r5, %%tid.x;\n"
+            "\tmad.lo.s32 \t%%r10, %%r3, %%r4, %%r5;\n",
+            e, e, e, e, e, ROUNDS + 2, 2 * ROUNDS + 8, ROUNDS + 16,
+            2 * ROUNDS + 16, e, e, e);
+        for (k = 0; k < ROUNDS; k++)
+            n += (size_t)snprintf(t + n, room - n, round, 2 * k + 1, 4 * k,
+                                  2 * k + 2, 2 * k + 1, 2 * k, k + 11, k + 10,
+                                  k * 7 + 1, 2 * k + 10, k + 11, 2 * k + 11,
+                                  2 * k + 10, k + 1, k + 11, k + 1, e, k,
+                                  2 * k + 11, 4 * k, 2 * k + 2, e, k);
+        n += (size_t)snprintf(t + n, room - n, "\tret;\n\n}\n");
+    }
+    *size = n;
+    return t;
+}
+
+struct text_run {
+    struct bench_device *d;
+    const char *text;
+    size_t size;
+};
+
+static bool check_text(void *cookie)
+{
+    struct text_run *r = cookie;
+
+    return fgs_ptx_check("text", r->text, r->size, NULL, NULL, NULL) == FGS_OK;
+}
+
+static bool load_text(void *cookie)
+{
+    struct text_run *r = cookie;
+    bool good = bench_load(r->d, r->text, "_Z6kernel0PfPKfi");
+
+    bench_unload(r->d);
+    return good;
+}
+
+bool bench_text(const struct bench_asked *a, struct bench_device *d,
+                size_t *bytes, double *check, double *load)
+{
+    struct text_run r = {d, NULL, 0};
+    char *text = make_text(&r.size);
+    struct bench_time t;
+    bool good;
+
+    r.text = text;
+    *bytes = r.size;
+    good = text && bench_time(a, check_text, &r, &t);
+    if (good) {
+        *check = t.cpu;
+        good = bench_time(a, load_text, &r, &t);
+        *load = t.cpu;
+    }
+    free(text);
+    return good;
+}
