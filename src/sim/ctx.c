@@ -22,7 +22,8 @@ static struct fgs__sim_ctx *ctx_of(uintptr_t handle)
 }
 
 /* Boots the device when it is the first context. */
-CUresult fgs__sim_ctx_make(struct fgs__sim_ctx **out, bool primary)
+CUresult fgs__sim_ctx_make(struct fgs__sim_ctx **out, bool primary,
+                           unsigned int flags)
 {
     struct fgs__sim_driver *d = &fgs__sim_driver;
     struct fgs__sim_ctx *ctx;
@@ -39,6 +40,7 @@ CUresult fgs__sim_ctx_make(struct fgs__sim_ctx **out, bool primary)
         goto halt;
     ctx->dev = d->dev;
     ctx->primary = primary;
+    fgs__sim_ctx_settings(ctx, flags);
     ctx->handle = fgs__sim_handle_make(&d->dev->handles, &d->dev->alloc,
                                        FGS__SIM_KIND_CTX, ctx);
     if (!ctx->handle)
@@ -142,7 +144,7 @@ CUresult fgs__sim_cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev)
         goto leave;
     }
     if (!d->primary_refs)
-        r = fgs__sim_ctx_make(&d->primary, true);
+        r = fgs__sim_ctx_make(&d->primary, true, d->primary_flags);
     if (r)
         goto leave;
     d->primary_refs++;
@@ -186,7 +188,7 @@ CUresult fgs__sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags,
     if (!r && (!flags || !active))
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r) {
-        *flags = 0;
+        *flags = fgs__sim_driver.primary_flags;
         *active = fgs__sim_driver.primary_refs != 0;
     }
     return fgs__sim_leave(r);
@@ -200,7 +202,44 @@ static CUresult push(uintptr_t handle)
     return CUDA_SUCCESS;
 }
 
-CUresult fgs__sim_cuCtxCreate(CUcontext *out, unsigned int flags, CUdevice dev)
+CUresult fgs__sim_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
+{
+    struct fgs__sim_driver *d = &fgs__sim_driver;
+    CUresult r = fgs__sim_enter_driver();
+
+    if (r)
+        return r;
+    r = check_device(dev);
+    if (!r)
+        r = fgs__sim_ctx_flags_check(flags);
+    if (!r) {
+        d->primary_flags = flags;
+        if (d->primary)
+            d->primary->flags = flags;
+    }
+    return fgs__sim_leave(r);
+}
+
+/* Everything in it goes, whoever retained it; the next retain makes it anew. */
+CUresult fgs__sim_cuDevicePrimaryCtxReset(CUdevice dev)
+{
+    struct fgs__sim_driver *d = &fgs__sim_driver;
+    CUresult r = fgs__sim_enter_driver();
+    struct fgs__sim_ctx *ctx;
+
+    if (r)
+        return r;
+    r = check_device(dev);
+    ctx = d->primary;
+    if (!r && ctx) {
+        d->primary = NULL;
+        d->primary_refs = 0;
+        fgs__sim_ctx_free(ctx);
+    }
+    return fgs__sim_leave(r);
+}
+
+static CUresult create(CUcontext *out, unsigned int flags, CUdevice dev)
 {
     CUresult r = fgs__sim_enter_driver();
     struct fgs__sim_ctx *ctx;
@@ -208,17 +247,80 @@ CUresult fgs__sim_cuCtxCreate(CUcontext *out, unsigned int flags, CUdevice dev)
     if (r)
         return r;
     r = check_device(dev);
-    /* Scheduling flags (bits 0-2) and CU_CTX_MAP_HOST, _LMEM_RESIZE_TO_MAX:
-     * hints about host waits and memory that change nothing here. */
-    if (!r && (!out || flags & ~0x1fu))
-        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        r = out ? fgs__sim_ctx_flags_check(flags) : CUDA_ERROR_INVALID_VALUE;
     if (!r && depth == STACK)
         r = CUDA_ERROR_OUT_OF_MEMORY;
     if (!r)
-        r = fgs__sim_ctx_make(&ctx, false);
+        r = fgs__sim_ctx_make(&ctx, false, flags);
     if (!r) {
         push(ctx->handle);
         *out = (CUcontext)ctx->handle;
+    }
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuCtxCreate(CUcontext *out, unsigned int flags, CUdevice dev)
+{
+    return create(out, flags, dev);
+}
+
+/* A share of the SMs needs a server (MPS) that is not there. */
+CUresult fgs__sim_cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params,
+                                 int count, unsigned int flags, CUdevice dev)
+{
+    if (params || count)
+        return params && count > 0 ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+                                   : CUDA_ERROR_INVALID_VALUE;
+    return create(out, flags, dev);
+}
+
+CUresult fgs__sim_cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params,
+                                 unsigned int flags, CUdevice dev)
+{
+    if (params && params->cigParams)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (params)
+        return fgs__sim_cuCtxCreate_v3(out, params->execAffinityParams,
+                                       params->numExecAffinityParams, flags,
+                                       dev);
+    return create(out, flags, dev);
+}
+
+/* The old way to count users of a context; it is the current one. */
+CUresult fgs__sim_cuCtxAttach(CUcontext *out, unsigned int flags)
+{
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    if (!out || flags) {
+        r = CUDA_ERROR_INVALID_VALUE;
+    } else {
+        ctx->attached++;
+        *out = (CUcontext)ctx->handle;
+    }
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuCtxDetach(CUcontext handle)
+{
+    CUresult r = fgs__sim_enter_driver();
+    struct fgs__sim_ctx *ctx;
+
+    if (r)
+        return r;
+    ctx = ctx_of((uintptr_t)handle);
+    if (!ctx || ctx->handle != fgs__sim_ctx_current()) {
+        r = CUDA_ERROR_INVALID_CONTEXT;
+    } else if (ctx->attached) {
+        ctx->attached--;
+    } else if (ctx->primary) {
+        r = CUDA_ERROR_INVALID_CONTEXT;
+    } else {
+        depth--;
+        fgs__sim_ctx_free(ctx);
     }
     return fgs__sim_leave(r);
 }

@@ -170,36 +170,12 @@ static CUresult attribute(int *value, CUdevice_attribute attrib)
                                                   FGS__SIM_RESERVED_SHARED));
 
     switch (attrib) {
-#define IS(name, v)                                                            \
-    case CU_DEVICE_ATTRIBUTE_##name:                                           \
+#define ATTR(number, v)                                                        \
+    case number:                                                               \
         *value = (int)(v);                                                     \
         return CUDA_SUCCESS;
-        IS(MAX_THREADS_PER_BLOCK, least(FGS__SIM_MAX_BLOCK, cfg->sm_threads))
-        IS(MAX_BLOCK_DIM_X, FGS__SIM_MAX_BLOCK)
-        IS(MAX_BLOCK_DIM_Y, FGS__SIM_MAX_BLOCK)
-        IS(MAX_BLOCK_DIM_Z, 64)
-        IS(MAX_GRID_DIM_X, 0x7fffffff)
-        IS(MAX_GRID_DIM_Y, 65535)
-        IS(MAX_GRID_DIM_Z, 65535)
-        IS(MAX_SHARED_MEMORY_PER_BLOCK, least(FGS__SIM_STATIC_SHARED, optin))
-        IS(TOTAL_CONSTANT_MEMORY, 64 * 1024)
-        IS(WARP_SIZE, 32)
-        IS(MAX_REGISTERS_PER_BLOCK, cfg->sm_registers)
-        IS(CLOCK_RATE, 1000000) /* kHz: %clock counts ns */
-        IS(MULTIPROCESSOR_COUNT, cfg->sms)
-        IS(CAN_MAP_HOST_MEMORY, 1)
-        IS(CONCURRENT_KERNELS, 1)
-        IS(MAX_THREADS_PER_MULTIPROCESSOR, cfg->sm_threads)
-        IS(ASYNC_ENGINE_COUNT, 1)
-        IS(UNIFIED_ADDRESSING, 1)
-        IS(COMPUTE_CAPABILITY_MAJOR, FGS__SIM_CC / 10)
-        IS(COMPUTE_CAPABILITY_MINOR, FGS__SIM_CC % 10)
-        IS(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, cfg->sm_shared)
-        IS(MAX_REGISTERS_PER_MULTIPROCESSOR, cfg->sm_registers)
-        IS(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, optin)
-        IS(MAX_BLOCKS_PER_MULTIPROCESSOR, cfg->sm_blocks)
-        IS(CLUSTER_LAUNCH, 0) /* not modelled yet */
-#undef IS
+#include "sim/devattr.def"
+#undef ATTR
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -219,4 +195,187 @@ CUresult fgs__sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attrib,
     else
         r = attribute(value, attrib);
     return fgs__sim_leave(r);
+}
+
+/* ------------------------------------------------- old and other queries -- */
+
+static CUresult check(CUdevice dev)
+{
+    return dev ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult fgs__sim_cuDeviceComputeCapability(int *major, int *minor,
+                                            CUdevice dev)
+{
+    CUresult r = fgs__sim_enter_driver();
+
+    if (r)
+        return r;
+    r = check(dev);
+    if (!r && (!major || !minor))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        r = attribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    if (!r)
+        r = attribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
+{
+    CUresult r = fgs__sim_enter_driver();
+    /* In the order of the struct, which is all ints. */
+    static const CUdevice_attribute id[] = { 1, 2,  3,  4,  5,  6, 7,
+                                             8, 9, 10, 11, 12, 13, 14 };
+
+    if (r)
+        return r;
+    r = check(dev);
+    if (!r && !prop)
+        r = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !r && i < sizeof id / sizeof id[0]; i++) {
+        int v;
+
+        r = attribute(&v, id[i]);
+        memcpy((char *)prop + i * sizeof v, &v, sizeof v);
+    }
+    return fgs__sim_leave(r);
+}
+
+static void pci_name(char text[16])
+{
+    snprintf(text, 16, "0000:%02x:%02x.0", FGS__SIM_PCI_BUS,
+             FGS__SIM_PCI_DEVICE);
+}
+
+CUresult fgs__sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
+{
+    CUresult r = fgs__sim_enter_driver();
+    char name[16];
+
+    if (r)
+        return r;
+    r = check(dev);
+    if (!r && (!pciBusId || len <= 0))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r) {
+        pci_name(name);
+        snprintf(pciBusId, (size_t)len, "%s", name);
+    }
+    return fgs__sim_leave(r);
+}
+
+/* "[domain]:[bus]:[device].[function]", the first and last one optional. */
+CUresult fgs__sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
+{
+    CUresult r = fgs__sim_enter_driver();
+    unsigned int d = 0, b = 0, n = 0, f = 0;
+
+    if (r)
+        return r;
+    if (!dev || !pciBusId)
+        r = CUDA_ERROR_INVALID_VALUE;
+    else if (sscanf(pciBusId, "%x:%x:%x.%x", &d, &b, &n, &f) < 3 &&
+             (d = 0, sscanf(pciBusId, "%x:%x.%x", &b, &n, &f)) < 2)
+        r = CUDA_ERROR_INVALID_VALUE;
+    else if (d || b != FGS__SIM_PCI_BUS || n != FGS__SIM_PCI_DEVICE || f)
+        r = CUDA_ERROR_INVALID_DEVICE;
+    else
+        *dev = 0;
+    return fgs__sim_leave(r);
+}
+
+/* There is one device, which is no peer of itself. */
+CUresult fgs__sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev,
+                                        CUdevice peerDev)
+{
+    CUresult r = fgs__sim_enter_driver();
+
+    if (r)
+        return r;
+    r = check(dev);
+    if (!r)
+        r = check(peerDev);
+    if (!r && !canAccessPeer)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        *canAccessPeer = 0;
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuDeviceGetP2PAttribute(int *value,
+                                          CUdevice_P2PAttribute attrib,
+                                          CUdevice srcDevice,
+                                          CUdevice dstDevice)
+{
+    CUresult r = fgs__sim_enter_driver();
+
+    if (r)
+        return r;
+    /* Two devices are asked for; source and destination are the same here. */
+    r = check(srcDevice);
+    if (!r)
+        r = check(dstDevice);
+    if (!r && (!value || attrib < 1 || attrib > 5))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        r = CUDA_ERROR_INVALID_DEVICE;
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuDeviceGetExecAffinitySupport(int *pi,
+                                                 CUexecAffinityType type,
+                                                 CUdevice dev)
+{
+    CUresult r = fgs__sim_enter_driver();
+
+    if (r)
+        return r;
+    r = check(dev);
+    if (!r && (!pi || type))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        *pi = 0;
+    return fgs__sim_leave(r);
+}
+
+/* The driver's private tables are not there; callers that can do without go
+ * on, the CUDA runtime does not. */
+CUresult fgs__sim_cuGetExportTable(const void **ppExportTable,
+                                   const CUuuid *pExportTableId)
+{
+    if (ppExportTable)
+        *ppExportTable = NULL;
+    if (!ppExportTable || !pExportTableId)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+/* No profiler is attached: starting and stopping change nothing. */
+CUresult fgs__sim_cuProfilerInitialize(const char *configFile,
+                                       const char *outputFile,
+                                       CUoutput_mode outputMode)
+{
+    (void)configFile;
+    (void)outputFile;
+    (void)outputMode;
+    return CUDA_ERROR_NOT_SUPPORTED; /* removed from the driver in 11.0 */
+}
+
+static CUresult profiler(void)
+{
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    return r ? r : fgs__sim_leave(CUDA_SUCCESS);
+}
+
+CUresult fgs__sim_cuProfilerStart(void)
+{
+    return profiler();
+}
+
+CUresult fgs__sim_cuProfilerStop(void)
+{
+    return profiler();
 }

@@ -36,7 +36,16 @@ enum {
     FGS__SIM_STATIC_SHARED = 48 * 1024, /* without the opt-in attribute      */
     FGS__SIM_RESERVED_SHARED = 1024, /* of a block, by the system            */
     FGS__SIM_CC = 107,
-    FGS__SIM_DRIVER_VERSION = 13040
+    FGS__SIM_DRIVER_VERSION = 13040,
+    FGS__SIM_CLUSTERS = 0,         /* launches of clusters: not modelled yet */
+    FGS__SIM_PRIORITY_LEAST = 0,
+    FGS__SIM_PRIORITY_GREATEST = -5,
+    FGS__SIM_MAX_STACK = 512 * 1024,
+    FGS__SIM_PCI_BUS = 1,
+    FGS__SIM_PCI_DEVICE = 0,
+    /* 2 TB/s, twice a clock: 500 MHz over 16384 bits. */
+    FGS__SIM_MEM_KHZ = 500000,
+    FGS__SIM_MEM_BITS = 16384
 };
 
 /* ---------------------------------------------------- handles: handle.c -- */
@@ -142,11 +151,18 @@ struct fgs__sim_device {
     struct fgs__sim_hostfn *hostfn; /* thread for host functions: hostfn.c   */
 };
 
+enum { FGS__SIM_LIMITS = 10 };
+
 struct fgs__sim_ctx {
     struct fgs__sim_ctx *next;
     struct fgs__sim_device *dev;
     uintptr_t handle;
     bool primary;
+    unsigned int flags;
+    unsigned long long id;
+    uint32_t attached;         /* cuCtxAttach over the first                 */
+    size_t limit[FGS__SIM_LIMITS]; /* by CUlimit                             */
+    unsigned int cache_config, shared_config;
     atomic_int sticky;         /* CUresult of the first fault                */
     uint32_t users;            /* calls in it that let go of the lock        */
     uint64_t seq;              /* of the newest op                           */
@@ -167,6 +183,8 @@ struct fgs__sim_driver {
     struct fgs__sim_device *dev; /* while a context is alive                 */
     struct fgs__sim_ctx *primary;
     uint32_t primary_refs;
+    unsigned int primary_flags;
+    unsigned long long ctx_ids;
 };
 extern struct fgs__sim_driver fgs__sim_driver;
 
@@ -190,7 +208,11 @@ void fgs__sim_resume(struct fgs__sim_device *dev);
 CUresult fgs__sim_device_boot(struct fgs__sim_device **out);
 void fgs__sim_device_halt(struct fgs__sim_device *dev);
 
-CUresult fgs__sim_ctx_make(struct fgs__sim_ctx **out, bool primary);
+CUresult fgs__sim_ctx_make(struct fgs__sim_ctx **out, bool primary,
+                           unsigned int flags);
+/* What a new context begins with; are the flags of one good?  cu_context.c */
+void fgs__sim_ctx_settings(struct fgs__sim_ctx *ctx, unsigned int flags);
+CUresult fgs__sim_ctx_flags_check(unsigned int flags);
 /* The lock is released while its work runs out. */
 void fgs__sim_ctx_free(struct fgs__sim_ctx *ctx);
 /* The calling thread's stack of current contexts. */

@@ -15,8 +15,7 @@ static const struct {
     const char *name;
     int abi;
 } superseded[] = {
-    { "cuCtxCreate", 11040 },      { "cuCtxGetDevice", 13000 },
-    { "cuCtxSynchronize", 13000 }, { "cuStreamGetCtx", 12050 },
+    { "cuStreamGetCtx", 12050 },
     { "cuLaunchHostFunc", 13010 },
 };
 

@@ -35,8 +35,40 @@ typedef unsigned int CUfunction_attribute;
 typedef unsigned int CUpointer_attribute;
 typedef unsigned int CUjit_option;
 typedef unsigned int CUstreamCaptureStatus;
+typedef unsigned int CUdevice_P2PAttribute;
+typedef unsigned int CUexecAffinityType;
+typedef unsigned int CUoutput_mode;
+typedef unsigned int CUlimit;
+typedef unsigned int CUfunc_cache;
+typedef unsigned int CUsharedconfig;
 typedef unsigned int CUdriverProcAddressQueryResult;
 typedef void (*CUhostFn)(void *data);
+
+typedef struct CUdevprop_st {
+    int maxThreadsPerBlock;
+    int maxThreadsDim[3];
+    int maxGridSize[3];
+    int sharedMemPerBlock;
+    int totalConstantMemory;
+    int SIMDWidth;
+    int memPitch;
+    int regsPerBlock;
+    int clockRate;
+    int textureAlign;
+} CUdevprop;
+
+typedef struct CUexecAffinityParam_st {
+    CUexecAffinityType type;
+    union {
+        unsigned int smCount;
+    } param;
+} CUexecAffinityParam;
+
+typedef struct CUctxCreateParams_st {
+    CUexecAffinityParam *execAffinityParams;
+    int numExecAffinityParams;
+    void *cigParams;
+} CUctxCreateParams;
 
 /* One launch attribute; the value union is 64 bytes in the driver. */
 typedef struct CUlaunchAttribute_st {

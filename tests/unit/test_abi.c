@@ -18,6 +18,15 @@
 #ifdef HAVE_TOOLKIT
 #include <cuda.h>
 #include <cudaTypedefs.h>
+#if __has_include(<cudaProfiler.h>) && __has_include(<cudaProfilerTypedefs.h>)
+#include <cudaProfilerTypedefs.h>
+#else /* a package of its own, which the pinned tool chain lacks */
+typedef int CUoutput_mode;
+typedef CUresult (*PFN_cuProfilerInitialize_v4000)(const char *, const char *,
+                                                   CUoutput_mode);
+typedef CUresult (*PFN_cuProfilerStart_v4000)(void);
+typedef CUresult (*PFN_cuProfilerStop_v4000)(void);
+#endif
 /* The public header stands beside cuda.h; including it here is part of it. */
 #include <fgs/fgs.h>
 

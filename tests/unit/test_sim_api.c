@@ -124,7 +124,7 @@ static void absent_entry_point_answers_not_supported(void **state)
     memcpy(&fn, &p, sizeof fn);
     assert_int_equal(fn(), CUDA_ERROR_NOT_SUPPORTED);
     /* From CUDA 12.5 on this name has other parameters. */
-    OK(cuGetProcAddress("cuCtxCreate", &p, 13000, 0, &q));
+    OK(cuGetProcAddress("cuStreamGetCtx", &p, 13000, 0, &q));
     memcpy(&fn, &p, sizeof fn);
     assert_int_equal(fn(), CUDA_ERROR_NOT_SUPPORTED);
     CU(cuGetProcAddress("cuNoSuchThing", &p, 13000, 0, &q), ERROR_NOT_FOUND);
