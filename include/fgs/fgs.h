@@ -343,7 +343,7 @@ typedef struct fgs_kernel_desc {
     uint32_t weak;       /* bulk only: 1 = the weak copy; 0 = the strong one,
                             the weak one where nothing assembles PTX 9.3     */
     const char *stem;    /* another text of the same role by file stem, such
-                            as "scale_produce_fault"; NULL = the role's own  */
+                            as "scale_produce_leak"; NULL = the role's own   */
 } fgs_kernel_desc;
 
 /*
@@ -449,7 +449,7 @@ typedef struct fgs_plan_desc {
                                                            (default 0)       */
     uint32_t no_pdl;       /* 1 = plain stream order       (default 0)       */
     uint32_t reserved;
-    uint64_t fault_tile;   /* read by the *_fault kernels only               */
+    uint64_t fault_tile;   /* read by the fault-injecting producers only     */
     uint32_t fault_chunk;
     uint32_t reserved2;
 } fgs_plan_desc;

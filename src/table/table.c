@@ -47,8 +47,8 @@ static const struct {
 };
 
 static const struct fgs__arch archs[] = {
-#define ARCH(cc, family, ptx, b128, async, bulk, report, smem, blk, thr, blks) \
-    { cc, family, ptx, { b128, async, bulk, report }, smem, blk, thr, blks },
+#define ARCH(cc, b128, async, bulk, report, smem, blk, thr, blks)              \
+    { cc, { b128, async, bulk, report }, smem, blk, thr, blks },
 #include "table/arch.def"
 #undef ARCH
 };

@@ -35,7 +35,7 @@ struct fgs__role {
 };
 
 struct fgs__arch {
-    int cc, family, ptx;
+    int cc;
     uint8_t has[FGS__FEAT_COUNT];
     uint32_t smem_kib, block_smem_kib, threads, blocks;
 };
@@ -62,8 +62,8 @@ int fgs__isa_of_cuda(int version);
 /* Producer's rule of an element (4.6.4.3). */
 enum fgs__rule fgs__element_rule(fgs_element e);
 
-/* The row of a compute capability, or of the newest one below it in the same
- * major version; NULL for one that is older than all rows. */
+/* The row of a compute capability, or of the newest one below it, in the same
+ * major version where that has one; NULL for one older than all rows. */
 const struct fgs__arch *fgs__arch_find(int cc);
 
 /* The row of a launch attribute by name, NULL = none. */

@@ -3,6 +3,8 @@
 #include "table/table.h"
 #include "table/record.h"
 
+#include <fgs/fgs_sim.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
@@ -163,6 +165,26 @@ static void only_the_107_family_reports(void **state)
     assert_false(fgs__arch_find(89)->has[FGS__FEAT_BULK]);
 }
 
+/* The knobs' defaults stand in a public header, which has no table. */
+static void software_device_is_an_sm_of_its_row(void **state)
+{
+    const struct fgs__arch *row = fgs__arch_find(107);
+    const struct {
+#define MEMBER(name, type, env, def, lo, hi, text) type name;
+        FGS_SIM_KNOBS(MEMBER)
+#undef MEMBER
+    } by_default = {
+#define DEFAULT(name, type, env, def, lo, hi, text) .name = def,
+        FGS_SIM_KNOBS(DEFAULT)
+#undef DEFAULT
+    };
+
+    (void)state;
+    assert_int_equal(by_default.sm_threads, row->threads);
+    assert_int_equal(by_default.sm_blocks, row->blocks);
+    assert_int_equal(by_default.sm_shared, row->smem_kib * 1024);
+}
+
 /* PTX ISA 9.4, release notes. */
 static void isa_follows_the_cuda_version(void **state)
 {
@@ -220,6 +242,7 @@ int main(void)
         cmocka_unit_test(engine_is_found_by_name),
         cmocka_unit_test(arch_is_the_newest_row_of_its_generation),
         cmocka_unit_test(only_the_107_family_reports),
+        cmocka_unit_test(software_device_is_an_sm_of_its_row),
         cmocka_unit_test(isa_follows_the_cuda_version),
         cmocka_unit_test(launch_attribute_is_found_with_what_it_needs),
         cmocka_unit_test(shared_structs_have_no_padding),
