@@ -27,6 +27,7 @@
  *             Q  result or result|predicate     E  (result or _)|predicate
  *             W  p or p|q, where q may be _ and p may not
  *             c  predicate source or its !      a  address    l  label
+ *             g  label of .branchtargets
  *           * alone: the opcode's rule looks at the operands.
  *
  * What a row cannot say is a function, listed in `rules` by opcode.
@@ -53,6 +54,8 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_MAX] = fgs__check_arith,
     [FGS__OP_SETP] = fgs__check_setp,
     [FGS__OP_VOTE] = fgs__check_setp,
+    [FGS__OP_CALL] = fgs__check_call,
+    [FGS__OP_ALLOCA] = fgs__check_stack,
     [FGS__OP_ATOM] = fgs__check_atom,
     [FGS__OP_RED] = fgs__check_atom,
     [FGS__OP_BAR_SYNC] = fgs__check_barrier,
@@ -435,6 +438,8 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
         return true;
     case 'l':
         return check_label(c, o);
+    case 'g':
+        return fgs__check_branches(c, o);
     case 'i':
         return check_immediate(c, o);
     }

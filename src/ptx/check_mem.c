@@ -100,6 +100,9 @@ static void check_param_space(struct fgs__check *c)
     if (i->op == FGS__OP_ST && is_param(f->params, o->sym))
         fgs__check_operand_error(c, o, "parameter '%s' cannot be written",
                                  o->sym->name);
+    else if (i->op == FGS__OP_LD && is_param(f->rets, o->sym))
+        fgs__check_operand_error(c, o, "result '%s' cannot be read",
+                                 o->sym->name);
     else if (space == FGS__M_PARAM_FUNC && f->entry &&
              is_param(f->params, o->sym))
         fgs__check_operand_error(c, o, "'%s' is a parameter of a kernel",

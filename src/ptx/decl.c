@@ -260,6 +260,13 @@ static void check_var(struct fgs__parse *p, const struct fgs__ptx_sym *v,
  * all threads is the module's, wherever it is declared. */
 static void place(struct fgs__parse *p, struct fgs__ptx_sym *v)
 {
+    if (p->func && v->space == FGS__M_PARAM) {
+        v->frame = true;
+        v->offset = fgs__align_up(p->param_top, v->align);
+        p->param_top = v->offset + v->bytes;
+        if (p->param_most < p->param_top)
+            p->param_most = p->param_top;
+    }
     if (p->func && v->space != FGS__M_GLOBAL && v->space != FGS__M_CONST) {
         append(p, v);
         return;
@@ -339,12 +346,29 @@ void fgs__decl_vars(struct fgs__parse *p, enum fgs__ptx_linkage linkage)
 
 /* ---------------------------------------------------------- parameters -- */
 
-struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p, bool entry)
+/* The name of a parameter; `_` where nothing is declared. */
+static struct fgs__name *param_name(struct fgs__parse *p, bool proto,
+                                    struct fgs__name *none)
+{
+    struct fgs__tok t = p->tok;
+
+    memset(none, 0, sizeof *none);
+    none->text = "_";
+    if (proto && fgs__parse_accept(p, '_'))
+        return none;
+    if (!fgs__parse_expect(p, FGS__TOK_NAME, "a parameter's name"))
+        return NULL;
+    return fgs__name_get(p, &t);
+}
+
+struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
+                                     enum fgs__param_of of)
 {
     const struct fgs__word *w = fgs__parse_word(p);
+    bool entry = of == FGS__PARAM_ENTRY, proto = of == FGS__PARAM_PROTO;
+    struct fgs__name none, *n;
+    struct fgs__ptx_pos pos;
     struct fgs__ptx_sym *v;
-    struct fgs__name *n;
-    struct fgs__tok t;
     struct head h;
     uint64_t dims[DIMS];
     unsigned count = 0;
@@ -362,21 +386,20 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p, bool entry)
     }
     if (fgs__parse_word(p)->directive == FGS__D_PTR)
         skip_ptr(p);
-    t = p->tok;
-    if (p->failed ||
-        !fgs__parse_expect(p, FGS__TOK_NAME, "a parameter's name"))
-        return NULL;
-    n = fgs__name_get(p, &t);
-    v = new_sym(p, &h, n, t.pos);
+    pos = p->tok.pos;
+    n = p->failed ? NULL : param_name(p, proto, &none);
+    v = new_sym(p, &h, n, pos);
     if (!v || (h.space && !parse_dims(p, dims, &count, &open)))
         return NULL;
     v->align = h.align;
     if (h.space && !size_of(p, v, dims, count))
         return NULL;
     if (h.space && !v->bytes)
-        fgs__parse_error(p, t.pos, "parameter '%s' has no size", n->text);
-    if (p->failed || !fgs__scope_declare(p, n, v, 0) ||
-        (!h.space && !add_reg(p, v)))
+        fgs__parse_error(p, pos, "parameter '%s' has no size", n->text);
+    if (p->failed)
+        return NULL;
+    if (!proto && (!fgs__scope_declare(p, n, v, 0) ||
+                   (!h.space && !add_reg(p, v))))
         return NULL;
     return v;
 }

@@ -8,9 +8,8 @@ static void parse_block(struct fgs__parse *p);
 
 /* --------------------------------------------------------- parameters -- */
 
-/* ( param, param ): appended to *list with offsets; bytes of .param ones. */
-static uint64_t parse_params(struct fgs__parse *p, struct fgs__ptx_sym **list,
-                             uint32_t *count)
+uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
+                          struct fgs__ptx_sym **list, uint32_t *count)
 {
     struct fgs__ptx_sym **end = list;
     uint64_t bytes = 0;
@@ -19,7 +18,7 @@ static uint64_t parse_params(struct fgs__parse *p, struct fgs__ptx_sym **list,
     if (fgs__parse_accept(p, ')'))
         return 0;
     do {
-        struct fgs__ptx_sym *v = fgs__decl_param(p, p->func->entry);
+        struct fgs__ptx_sym *v = fgs__decl_param(p, of);
 
         if (!v)
             return 0;
@@ -74,10 +73,8 @@ static void parse_cluster(struct fgs__parse *p, struct fgs__ptx_pos pos)
                          "supported yet");
 }
 
-/* One directive between head and body; false = there is none. */
-static bool parse_performance(struct fgs__parse *p)
+bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
 {
-    struct fgs__ptx_func *f = p->func;
     struct fgs__ptx_pos pos = p->tok.pos;
     enum fgs__directive d = fgs__parse_word(p)->directive;
     uint32_t ignored;
@@ -156,39 +153,7 @@ static void declare_label(struct fgs__parse *p, const struct fgs__tok *t)
         return;
     *p->syms_end = sym;
     p->syms_end = &sym->next;
-}
-
-/* .branchtargets A, B; and .calltargets f, g; */
-static void parse_targets(struct fgs__parse *p, bool labels)
-{
-    fgs__parse_next(p);
-    do {
-        struct fgs__tok t = p->tok;
-        struct fgs__name *n;
-
-        if (!fgs__parse_expect(p, FGS__TOK_NAME, "a name"))
-            return;
-        n = fgs__name_get(p, &t);
-        if (!n)
-            return;
-        if (labels)
-            fgs__scope_want_label(p, n, t.pos, NULL);
-        else if (!n->single)
-            fgs__scope_unknown(p, n, t.pos);
-        else if (n->single->sym->kind != FGS__SYM_FUNC)
-            fgs__parse_error(p, t.pos, "'%s' is not a function", n->text);
-    } while (fgs__parse_accept(p, ','));
-    fgs__parse_expect(p, ';', "',' or ';'");
-}
-
-/* .callprototype (params) _ (params) ...;  Only calls use it, and those are
- * reported as not supported. */
-static void skip_prototype(struct fgs__parse *p)
-{
-    while (p->tok.kind != ';' && p->tok.kind != '}' && p->tok.kind != '{' &&
-           p->tok.kind != FGS__TOK_END)
-        fgs__parse_next(p);
-    fgs__parse_expect(p, ';', "';'");
+    p->label = sym;
 }
 
 /* .loc FILE LINE COLUMN {, function_name NAME{+N}, inlined_at F L C} */
@@ -225,10 +190,8 @@ static void parse_directive(struct fgs__parse *p)
         break;
     case FGS__D_BRANCHTARGETS:
     case FGS__D_CALLTARGETS:
-        parse_targets(p, w->directive == FGS__D_BRANCHTARGETS);
-        break;
     case FGS__D_CALLPROTOTYPE:
-        skip_prototype(p);
+        fgs__targets_parse(p);
         break;
     case FGS__D_REG:
         fgs__decl_vars(p, FGS__LINK_NONE);
@@ -273,20 +236,23 @@ static void parse_statement(struct fgs__parse *p)
         break;
     case FGS__TOK_NAME:
         fgs__parse_next(p);
-        if (fgs__parse_accept(p, ':'))
+        if (fgs__parse_accept(p, ':')) {
             declare_label(p, &t);
-        else
-            fgs__insn_parse(p, NULL, false, &t);
+            return;
+        }
+        fgs__insn_parse(p, NULL, false, &t);
         break;
     default:
         fgs__parse_expected(p, "an instruction");
     }
+    p->label = NULL;
 }
 
 /* { ... }: a scope of its own. */
 static void parse_block(struct fgs__parse *p)
 {
     struct fgs__ptx_pos pos = p->tok.pos;
+    uint64_t top = p->param_top;
     struct fgs__scope scope;
 
     fgs__parse_next(p);
@@ -303,6 +269,7 @@ static void parse_block(struct fgs__parse *p)
     }
     p->failed = false;
     fgs__scope_close(p);
+    p->param_top = top; /* the next block's variables take their places */
     if (p->tok.kind == FGS__TOK_END)
         fgs__parse_error(p, p->tok.pos, "the text ends before the '}' of the "
                          "'{' in line %u", (unsigned)pos.line);
@@ -344,6 +311,7 @@ static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
     if (p->reg_count)
         memcpy(f->regs, p->regs, p->reg_count * sizeof *f->regs);
     f->reg_count = (uint32_t)p->reg_count;
+    f->call_bytes = p->param_most;
     fgs__func_lay_out(p->func);
 }
 
@@ -360,6 +328,7 @@ static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
     sym = n->single ? n->single->sym : NULL;
     if (sym && sym->kind == FGS__SYM_FUNC && sym->func->entry == f->entry &&
         !(sym->func->body && f->body)) {
+        f->sym = sym;
         if (f->body)
             sym->func = f;
         return;
@@ -371,6 +340,7 @@ static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
     sym->name = n->text;
     sym->pos = t->pos;
     sym->func = f;
+    f->sym = sym;
     fgs__scope_declare(p, n, sym, 0);
 }
 
@@ -409,14 +379,16 @@ static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
     uint32_t rets = 0;
 
     if (!f->entry && p->tok.kind == '(')
-        parse_params(p, &f->rets, &rets);
+        fgs__func_params(p, FGS__PARAM_FUNC, &f->rets, &rets);
     *name = p->tok;
     f->pos = name->pos;
     if (p->failed || !fgs__parse_expect(p, FGS__TOK_NAME, "a function's name"))
         return;
     if (p->tok.kind == '(')
-        f->param_bytes = parse_params(p, &f->params, &f->param_count);
-    while (!p->failed && parse_performance(p))
+        f->param_bytes = fgs__func_params(
+            p, f->entry ? FGS__PARAM_ENTRY : FGS__PARAM_FUNC, &f->params,
+            &f->param_count);
+    while (!p->failed && fgs__func_directive(p, f))
         ;
 }
 
@@ -432,7 +404,10 @@ void fgs__func_parse(struct fgs__parse *p, bool entry,
         return;
     f->entry = entry;
     f->linkage = linkage;
+    f->module = p->m;
     p->func = f;
+    p->label = NULL;
+    p->param_top = p->param_most = 0;
     p->func_number++;
     p->insn_count = p->reg_count = 0;
     p->syms_end = &f->syms;

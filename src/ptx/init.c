@@ -148,6 +148,7 @@ static void put_address(struct init *in, uint64_t at)
         return;
     r->at = at;
     r->target = n->single->sym;
+    r->target->taken = true;
     r->addend = (int64_t)c.value;
     r->generic = generic;
     *in->relocs_end = r;

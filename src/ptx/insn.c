@@ -106,12 +106,14 @@ static bool parse_name(struct fgs__parse *p, struct fgs__ptx_operand *o,
     }
     if (!o->sym || o->sym->kind == FGS__SYM_LABEL) {
         o->kind = FGS__O_LABEL;
-        if (o->sym && strict)
+        if (o->sym && strict && !o->sym->targets)
             fgs__parse_error(p, t.pos, "label '%s' cannot stand here", n->text);
         return true;
     }
     if (o->sym->kind != FGS__SYM_REG) {
         o->kind = FGS__O_SYM;
+        if (strict && o->sym->kind == FGS__SYM_FUNC)
+            o->sym->taken = true;
         return parse_sym_offset(p, o);
     }
     o->kind = FGS__O_REG;
@@ -469,7 +471,10 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
     c.groups = 0;
     c.row = &fgs__rows[i->op];
     c.name = c.row->word;
-    if (!parse_words(&c) || !parse_operands(p, i, i->op == FGS__OP_BRA))
+    if (!parse_words(&c))
+        return;
+    if (i->op == FGS__OP_CALL ? !fgs__call_parse(p, i)
+                              : !parse_operands(p, i, i->op == FGS__OP_BRA))
         return;
     fgs__check_insn(&c);
     /* It stands for its place also when it is wrong: labels count it. */

@@ -101,14 +101,28 @@ struct fgs__ptx_sym {
                                       SHARED, LOCAL in a function: in its
                                       frame; loader: else                    */
     uint64_t address;              /* loader: GLOBAL, CONST                  */
+    bool frame;                    /* PARAM: lies in the function's frame of
+                                      local memory, for a call; offset there */
     /* LABEL */
     uint32_t target;               /* index of the insn that it precedes     */
+    struct fgs__ptx_targets *targets; /* of a directive, NULL = a place      */
     /* FUNC */
     struct fgs__ptx_func *func;
+    bool taken;                    /* its address is used as a value         */
     struct fgs__ptx_sym *next;     /* next of the same owner, in text order  */
 };
 
 /* ------------------------------------------------------- instructions -- */
+
+/* What stands behind a label instead of instructions: .branchtargets (labels),
+ * .calltargets (functions), .callprototype (`proto`, a function without name
+ * or body). */
+struct fgs__ptx_targets {
+    struct fgs__ptx_func *proto;
+    struct fgs__ptx_operand *list; /* LABEL or SYM                           */
+    uint32_t count;
+    bool labels;
+};
 
 enum fgs__ptx_operand_kind {
     FGS__O_REG,   /* sym; neg for !%p                                        */
@@ -170,7 +184,14 @@ struct fgs__ptx_func {
     uint32_t insn_count;
     uint64_t shared_bytes;     /* of .shared variables of the body           */
     uint32_t shared_align;
-    uint64_t local_bytes;
+    uint64_t call_bytes;       /* of .param variables of the body            */
+    uint64_t local_bytes;      /* the frame: .local variables, call_bytes and
+                                  the .param parameters of a .func           */
+    uint32_t frame_align;
+    struct fgs__ptx_sym *sym;  /* its own                                    */
+    struct fgs__ptx_module *module;
+    uint64_t address;          /* loader: as a value in a register           */
+    uint32_t number;           /* loader: in the code that is decoded        */
     uint32_t maxntid[3], reqntid[3]; /* 0 = not given                        */
     uint32_t minnctapersm, maxnreg;
     struct fgs__ptx_func *next;

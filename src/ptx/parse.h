@@ -76,6 +76,8 @@ struct fgs__parse {
     struct fgs__ptx_sym **regs;
     size_t reg_cap, reg_count;
     uint32_t dynamic_align;      /* of extern shared arrays in use, 0 = none */
+    struct fgs__ptx_sym *label;  /* declared by the statement before, or NULL */
+    uint64_t param_top, param_most; /* places of the body's .param variables */
 };
 
 /* ----------------------------------------------- errors, tokens: parse.c -- */
@@ -129,8 +131,11 @@ void fgs__scope_unknown(struct fgs__parse *p, struct fgs__name *n,
 
 /* Variables or registers behind their space word, up to and with the ';'. */
 void fgs__decl_vars(struct fgs__parse *p, enum fgs__ptx_linkage linkage);
-/* One parameter of a function: .param or .reg. */
-struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p, bool entry);
+/* One parameter of a function: .param or .reg.  That of a prototype is not
+ * declared and may be named _. */
+enum fgs__param_of { FGS__PARAM_ENTRY, FGS__PARAM_FUNC, FGS__PARAM_PROTO };
+struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
+                                     enum fgs__param_of of);
 /* The initializer behind '='.  `dims` of the array, outermost first. */
 void fgs__init_parse(struct fgs__parse *p, struct fgs__ptx_sym *var,
                      const uint64_t *dims, unsigned count, bool open);
@@ -159,9 +164,20 @@ void fgs__func_parse(struct fgs__parse *p, bool entry,
                      enum fgs__ptx_linkage linkage);
 void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
                      bool guard_neg, const struct fgs__tok *root);
+/* ( param, param ): appended to *list with offsets; bytes of .param ones. */
+uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
+                          struct fgs__ptx_sym **list, uint32_t *count);
+/* One directive between a function's head and body; false = there is none. */
+bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f);
 /* One operand; `label` = a bare name is a label. */
 bool fgs__operand_parse(struct fgs__parse *p, struct fgs__ptx_operand *o,
                         bool label, bool strict);
+/* Behind the words of a call: {(ret),} name {, (args)} {, targets};  The
+ * operands are always four: results, callee, arguments, targets; what is not
+ * written has no children, or kind SINK.  call.c */
+bool fgs__call_parse(struct fgs__parse *p, struct fgs__ptx_insn *i);
+/* .branchtargets, .calltargets, .callprototype behind p->label. */
+void fgs__targets_parse(struct fgs__parse *p);
 /* Skip .loc, .file, .pragma, .section ... at the current word. */
 void fgs__skip_loc(struct fgs__parse *p);
 void fgs__skip_section(struct fgs__parse *p);
@@ -195,6 +211,10 @@ void fgs__check_cvt(struct fgs__check *c);
 void fgs__check_mov(struct fgs__check *c);
 void fgs__check_atom(struct fgs__check *c);
 void fgs__check_setp(struct fgs__check *c);
+void fgs__check_call(struct fgs__check *c);
+bool fgs__check_branches(struct fgs__check *c,
+                         const struct fgs__ptx_operand *o);
+void fgs__check_stack(struct fgs__check *c);
 
 /* Versions and targets: need.c. */
 void fgs__check_needs(struct fgs__check *c);

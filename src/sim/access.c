@@ -87,7 +87,7 @@ static bool segment_of(struct fgs__sim_warp *w, unsigned space, uint64_t window,
                               .read_only = true};
         break;
     case FGS__SIM_LOCAL:
-        bytes = g->code->local_bytes;
+        bytes = fgs__sim_local_bytes(g);
         *s = (struct segment){.host = (char *)w->local,
                               .lane_step = bytes,
                               .latency_ps = FGS__SIM_LOCAL_PS};
@@ -118,6 +118,17 @@ static bool segment_find(struct fgs__sim_warp *w, unsigned space, uint64_t addr,
         if (addr - windows[n].window < FGS__SIM_WINDOW_BYTES)
             return segment_of(w, windows[n].space, windows[n].window, addr, s);
     return segment_global(w, addr, s);
+}
+
+char *fgs__sim_generic(struct fgs__sim_warp *w, int lane, uint64_t addr,
+                       uint64_t bytes)
+{
+    struct segment s;
+
+    if (!segment_find(w, FGS__SIM_GENERIC, addr, &s) ||
+        !segment_holds(&s, addr, bytes))
+        return NULL;
+    return segment_at(&s, addr, lane);
 }
 
 /* ---------------------------------------------------------------- faults -- */
@@ -283,14 +294,20 @@ bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
 
 /* -------------------------------------------------------------- decoding -- */
 
-static unsigned space_of(const struct fgs__ptx_insn *src,
+static unsigned space_of(const struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_insn *src,
                          const struct fgs__ptx_operand *o)
 {
     unsigned word = src->space[0];
+    bool var = o->sym && o->sym->kind == FGS__SYM_VAR;
 
     /* [var] without a space means the variable's own. */
-    if (word == FGS__M_NONE && o->sym && o->sym->kind == FGS__SYM_VAR)
+    if (word == FGS__M_NONE && var)
         word = o->sym->space;
+    /* What is passed to and from a .func lies in frames of local memory. */
+    if ((word == FGS__M_PARAM || word == FGS__M_PARAM_FUNC) &&
+        (var ? o->sym->frame : !fgs__sim_decode_func(d)->entry))
+        word = FGS__M_LOCAL;
     switch (word) {
     case FGS__M_NONE:
         return FGS__SIM_GENERIC;
@@ -316,7 +333,7 @@ bool fgs__sim_access_decode(struct fgs__sim_decoder *d,
                             const struct fgs__ptx_operand *o, uint32_t bytes,
                             struct fgs__sim_insn *out)
 {
-    unsigned bits, space = space_of(src, o);
+    unsigned bits, space = space_of(d, src, o);
 
     if (space == FGS__SIM_SPACE_MASK) {
         fgs__sim_decode_error(d, src, "this state space is not executed");
@@ -329,7 +346,8 @@ bool fgs__sim_access_decode(struct fgs__sim_decoder *d,
     out->aux[FGS__SIM_AUX_SPACE] = space;
     if (bits == 32)
         out->aux[FGS__SIM_AUX_SPACE] |= FGS__SIM_ADDR32;
-    if (!o->sym || o->sym->kind == FGS__SYM_VAR)
+    if (!o->sym || (o->sym->kind == FGS__SYM_VAR &&
+                    !fgs__sim_in_frame(d, o->sym)))
         out->aux[FGS__SIM_AUX_SPACE] |= FGS__SIM_UNIFORM;
     return true;
 }

@@ -51,6 +51,10 @@ bool fgs__sim_access_find(struct fgs__sim_warp *w,
                           const struct fgs__sim_insn *i, bool write,
                           struct fgs__sim_access *acc);
 
+/* Host bytes of a lane's generic address; NULL = not all of them exist. */
+char *fgs__sim_generic(struct fgs__sim_warp *w, int lane, uint64_t addr,
+                       uint64_t bytes);
+
 /* A shared-memory address of a lane as an offset into block->shared: of space
  * .shared as it is, a generic one must lie in the window.  False after a
  * fault; `what` names the thing. */

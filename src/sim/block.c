@@ -5,6 +5,7 @@
  * one starts at the time of that event.
  */
 #include "sim/bulk.h"
+#include "sim/call.h"
 #include "sim/decode.h"
 #include "sim/warp.h"
 
@@ -35,7 +36,7 @@ static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
     l.shared = round_up(l.banks + (size_t)warps * c->bank_bytes);
     l.live = round_up(l.shared + g->shared_bytes);
     l.local = round_up(l.live + g->shared_bytes / 8 + 1);
-    l.total = l.local + (size_t)warps * 32 * c->local_bytes + 128;
+    l.total = l.local + (size_t)warps * 32 * fgs__sim_local_bytes(g) + 128;
     return l;
 }
 
@@ -97,7 +98,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
     for (k = 0; k < warps; k++) {
         b->warp[k].bank = (unsigned char *)p + l.banks + k * c->bank_bytes;
         b->warp[k].local = (unsigned char *)p + l.local +
-            (size_t)k * 32 * c->local_bytes;
+            (size_t)k * 32 * fgs__sim_local_bytes(g);
         make_warp(b, k, now_ps);
     }
     return b;
@@ -110,6 +111,8 @@ void fgs__sim_block_free(struct fgs__sim_block *b)
     if (!b)
         return;
     fgs__sim_copies_free(b);
+    for (uint32_t k = 0; k < b->warps; k++)
+        fgs__sim_stack_free(&b->warp[k]);
     memcpy(&raw, (char *)b - sizeof(void *), sizeof raw);
     fgs__free(b->grid->code->alloc, raw);
 }

@@ -1,4 +1,5 @@
 /* code.c -- decode a checked function: handlers, operand places, bank image */
+#include "sim/call.h"
 #include "sim/decode.h"
 
 static const fgs__sim_sel selector[FGS__OP_COUNT] = {
@@ -114,6 +115,20 @@ static void broadcast(unsigned char *at, const struct fgs__sim_const *c)
         memcpy(at + lane * size, &c->value, size);
 }
 
+/* The kernel's frame begins at 0, the stack behind it. */
+static void make_stack(const struct fgs__sim_decoder *d,
+                       struct fgs__sim_code *c)
+{
+    struct fgs__sim_const sp = { .bits = 64, .ref = d->sp };
+
+    c->fp = d->fp;
+    c->sp = d->sp;
+    if (d->sp == FGS__SIM_NOREF)
+        return;
+    sp.value = c->function[c->functions - 1].frame_bytes;
+    broadcast(c->image + sp.ref, &sp);
+}
+
 static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
 {
     size_t i;
@@ -124,6 +139,7 @@ static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
         return false;
     for (i = 0; i < d->konst_count; i++)
         broadcast(c->image + d->konst[i].ref, &d->konst[i]);
+    make_stack(d, c);
     c->sregs = d->sreg;
     c->sreg_count = (uint32_t)d->sreg_count;
     d->sreg = NULL;
@@ -133,8 +149,7 @@ static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
 /* 32-bit registers a thread: the most that are between their first and last
  * mention at one place.  An assembler needs about that many, a few for
  * itself, and hands them out by eights. */
-static bool count_regs(const struct fgs__sim_decoder *d,
-                       struct fgs__sim_code *c)
+static bool count_regs(struct fgs__sim_decoder *d)
 {
     uint32_t n = d->func->insn_count, i, most = 0;
     int32_t live = 0;
@@ -158,14 +173,21 @@ static bool count_regs(const struct fgs__sim_decoder *d,
             most = (uint32_t)live;
     }
     fgs__free(d->alloc, change);
-    c->regs = (most + 4 + 7) & ~7u;
+    if (d->regs < most)
+        d->regs = most;
+    return true;
+}
+
+/* Of a kernel: what the function that needs most has. */
+static void sum_regs(const struct fgs__sim_decoder *d, struct fgs__sim_code *c)
+{
+    c->regs = (d->regs + 4 + 7) & ~7u;
     if (c->regs < 16)
         c->regs = 16;
     if (c->regs > 255)
         c->regs = 255;
-    if (d->func->maxnreg && c->regs > d->func->maxnreg)
-        c->regs = d->func->maxnreg;
-    return true;
+    if (c->func->maxnreg && c->regs > c->func->maxnreg)
+        c->regs = c->func->maxnreg;
 }
 
 /* ----------------------------------------------------------------- shared */
@@ -186,17 +208,23 @@ static void see_shared(struct fgs__sim_decoder *d,
         d->shared_bytes = s->offset + s->bytes;
 }
 
-/* Static shared memory: the function's own and the module's variables that it
- * names; it ends where an extern array without a size may begin. */
-static void measure_shared(struct fgs__sim_decoder *d)
+/* Static shared memory: the functions' own and the module's variables that
+ * they name; it ends where an extern array without a size may begin.  The
+ * functions' own variables are laid out from 0: one behind another here. */
+static void measure_shared(struct fgs__sim_decoder *d,
+                           const struct fgs__sim_code *c)
 {
-    const struct fgs__ptx_insn *i = d->func->insn;
-    uint32_t n, k, align = 1;
+    uint32_t n, k, m, align = 1;
 
-    d->shared_bytes = d->func->shared_bytes;
-    for (n = 0; n < d->func->insn_count; n++, i++)
-        for (k = 0; k < i->operands; k++)
-            see_shared(d, &i->operand[k], &align);
+    for (m = 0; m < c->functions; m++) {
+        const struct fgs__ptx_func *f = c->function[m].func;
+
+        if (d->shared_bytes < f->shared_bytes)
+            d->shared_bytes = f->shared_bytes;
+        for (n = 0; n < f->insn_count; n++)
+            for (k = 0; k < f->insn[n].operands; k++)
+                see_shared(d, &f->insn[n].operand[k], &align);
+    }
     d->shared_bytes = (d->shared_bytes + align - 1) / align * align;
 }
 
@@ -204,25 +232,55 @@ static void measure_shared(struct fgs__sim_decoder *d)
 
 static bool start(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
 {
-    const struct fgs__ptx_func *f = d->func;
-    uint32_t i;
+    uint32_t k;
 
-    c->insn_count = f->insn_count;
-    c->insn = fgs__alloc_array(d->alloc, (size_t)f->insn_count + 1,
+    c->insn_count = 0;
+    for (k = 0; k < c->functions; k++)
+        c->insn_count += c->function[k].func->insn_count;
+    c->insn = fgs__alloc_array(d->alloc, (size_t)c->insn_count + 1,
                                sizeof *c->insn);
-    d->reg = fgs__alloc_array(d->alloc, (size_t)f->reg_count + 1,
-                              sizeof *d->reg);
-    if (!c->insn || !d->reg)
+    if (!c->insn)
         return false;
-    memset(c->insn, 0, ((size_t)f->insn_count + 1) * sizeof *c->insn);
-    for (i = 0; i < f->reg_count; i++)
-        d->reg[i].ref = FGS__SIM_NOREF;
-    d->insn = c->insn;
+    memset(c->insn, 0, ((size_t)c->insn_count + 1) * sizeof *c->insn);
+    d->code = c;
     d->sink = FGS__SIM_NOREF;
     d->carry = FGS__SIM_NOREF;
     /* Nothing lies at place 0, so a bank is never empty. */
     d->bank_bytes = 64;
+    d->fp = d->sp = FGS__SIM_NOREF;
+    if (c->fp != FGS__SIM_NOREF || c->deep) {
+        d->fp = fgs__sim_take(d, 256);
+        d->sp = fgs__sim_take(d, 256);
+    }
     return true;
+}
+
+/* One function; `at` counts its instructions. */
+static bool decode_func(struct fgs__sim_decoder *d,
+                        struct fgs__sim_function *f)
+{
+    uint32_t i;
+    bool ok;
+
+    d->func = f->func;
+    d->callee = f;
+    d->at = 0;
+    f->first = d->insn;
+    d->reg = fgs__alloc_array(d->alloc, (size_t)d->func->reg_count + 1,
+                              sizeof *d->reg);
+    if (!d->reg)
+        return false;
+    for (i = 0; i < d->func->reg_count; i++)
+        d->reg[i].ref = FGS__SIM_NOREF;
+    ok = fgs__sim_call_begin(d);
+    for (; ok && d->at < d->func->insn_count && !d->nomem; d->at++)
+        decode_one(d);
+    d->at--;
+    ok = ok && !d->nomem && fgs__sim_call_end(d) && count_regs(d);
+    fgs__free(d->alloc, d->reg);
+    d->reg = NULL;
+    d->insn += d->func->insn_count;
+    return ok;
 }
 
 static void describe(struct fgs__sim_code *c, const struct fgs__ptx_func *f,
@@ -230,10 +288,15 @@ static void describe(struct fgs__sim_code *c, const struct fgs__ptx_func *f,
 {
     c->func = f;
     c->alloc = a;
-    c->local_bytes = (uint32_t)f->local_bytes;
     c->param_bytes = (uint32_t)f->param_bytes;
-    c->waits = fgs__ptx_has_op(f, FGS__OP_GRID_WAIT);
-    c->triggers = fgs__ptx_has_op(f, FGS__OP_GRID_LAUNCH);
+}
+
+static bool has_op(const struct fgs__sim_code *c, enum fgs__ptx_op op)
+{
+    for (uint32_t k = 0; k < c->functions; k++)
+        if (fgs__ptx_has_op(c->function[k].func, op))
+            return true;
+    return false;
 }
 
 fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
@@ -245,26 +308,40 @@ fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
     struct fgs__sim_code *c = fgs__zalloc(a, sizeof *c);
     struct fgs__sim_insn *end;
     fgs_result r = FGS_E_NOMEM;
+    bool nomem, linked;
 
     *out = NULL;
     if (!c)
         return FGS_E_NOMEM;
     describe(c, func, a);
-    measure_shared(&d);
+    linked = fgs__sim_link(c, func, diags, &nomem);
+    if (nomem)
+        goto done;
+    r = FGS_E_PTX;
+    if (!linked)
+        goto done;
+    r = FGS_E_NOMEM;
+    c->waits = has_op(c, FGS__OP_GRID_WAIT);
+    c->triggers = has_op(c, FGS__OP_GRID_LAUNCH);
+    measure_shared(&d, c);
     c->shared_bytes = (uint32_t)d.shared_bytes;
     if (!start(&d, c))
         goto done;
-    for (d.at = 0; d.at < func->insn_count && !d.nomem; d.at++)
-        decode_one(&d);
-    end = &c->insn[func->insn_count];
+    d.insn = c->insn;
+    for (uint32_t k = 0; k < c->functions; k++)
+        if (!decode_func(&d, &c->function[k]) && !d.failed)
+            goto done;
+    c->first = c->function[c->functions - 1].first;
+    end = &c->insn[c->insn_count];
     end->run = end->inner = run_end;
     end->cost_ps = ALU_PS;
     end->guard = FGS__SIM_NOREF;
-    if (d.nomem || !count_regs(&d, c))
+    if (d.nomem)
         goto done;
     r = FGS_E_PTX;
     if (d.failed)
         goto done;
+    sum_regs(&d, c);
     r = make_image(&d, c) ? FGS_OK : FGS_E_NOMEM;
 done:
     fgs__free(a, d.reg);
@@ -281,6 +358,7 @@ void fgs__sim_code_free(struct fgs__sim_code *code)
 {
     if (!code)
         return;
+    fgs__sim_link_free(code);
     fgs__free(code->alloc, code->insn);
     fgs__free(code->alloc, code->image);
     fgs__free(code->alloc, code->sregs);

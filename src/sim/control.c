@@ -1,4 +1,4 @@
-/* control.c -- bra, ret, exit, trap */
+/* control.c -- bra, brx.idx, exit, trap */
 #include "sim/exec.h"
 
 static const struct fgs__sim_insn *run_bra(struct fgs__sim_warp *w,
@@ -47,6 +47,37 @@ static bool sel_bra(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
     return true;
 }
 
+/* Lanes that go elsewhere than the first one follow afterwards. */
+static const struct fgs__sim_insn *run_brx(struct fgs__sim_warp *w,
+                                           const struct fgs__sim_insn *i)
+{
+    const struct fgs__ptx_targets *t = i->src->operand[1].sym->targets;
+    const uint32_t *index = fgs__sim_at(w, i->op[0]);
+    int first = __builtin_ctz(w->exec);
+    uint32_t others = 0;
+
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        if (index[__builtin_ctz(m)] != index[first])
+            others |= m & -m;
+    if (index[first] >= t->count)
+        return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, first,
+                                   "index %u, the list has %u targets",
+                                   index[first], t->count);
+    if (others)
+        fgs__sim_warp_split(w, others, i);
+    return i - i->aux[0] + t->list[index[first]].sym->target;
+}
+
+static bool sel_brx(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
+                    struct fgs__sim_insn *out)
+{
+    out->aux[0] = (uint32_t)(src - fgs__sim_decode_func(d)->insn);
+    out->op[0] = fgs__sim_ref_of(d, &src->operand[0], FGS__T_U32);
+    out->blocks = true;
+    out->run = run_brx;
+    return out->op[0] != FGS__SIM_NOREF;
+}
+
 bool fgs__sim_sel_control(struct fgs__sim_decoder *d,
                           const struct fgs__ptx_insn *src,
                           struct fgs__sim_insn *out)
@@ -54,7 +85,8 @@ bool fgs__sim_sel_control(struct fgs__sim_decoder *d,
     switch (src->op) {
     case FGS__OP_BRA:
         return sel_bra(d, src, out);
-    case FGS__OP_RET: /* an entry has no caller */
+    case FGS__OP_BRX:
+        return sel_brx(d, src, out);
     case FGS__OP_EXIT:
         out->run = fgs__sim_warp_exit;
         return true;

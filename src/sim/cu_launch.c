@@ -114,6 +114,8 @@ static void fill_grid(struct fgs__sim_grid *g, const struct fgs__sim_func *f,
     g->dynamic_bytes = l->dynamic;
     g->shared_bytes = f->code->shared_bytes + l->dynamic;
     g->params = params;
+    if (f->code->deep) /* how deep is not known at load */
+        g->stack_bytes = (uint32_t)g->ctx->limit[CU_LIMIT_STACK_SIZE];
 }
 
 static CUresult launch(struct fgs__sim_ctx *ctx, CUfunction func,

@@ -1,5 +1,6 @@
 /* decode.c -- operands of an instruction as places in a warp's bank */
 #include "sim/decode.h"
+#include "sim/call.h"
 #include <stdarg.h>
 
 void fgs__sim_decode_error(struct fgs__sim_decoder *d,
@@ -42,9 +43,17 @@ bool fgs__sim_only(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
     return true;
 }
 
-const struct fgs__ptx_func *fgs__sim_decode_func(struct fgs__sim_decoder *d)
+const struct fgs__ptx_func *
+fgs__sim_decode_func(const struct fgs__sim_decoder *d)
 {
     return d->func;
+}
+
+/* A kernel's own frame begins at 0. */
+bool fgs__sim_in_frame(const struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_sym *v)
+{
+    return !d->func->entry && (v->frame || v->space == FGS__M_LOCAL);
 }
 
 static void FGS__PRINTF(3, 4) operand_error(struct fgs__sim_decoder *d,
@@ -76,7 +85,7 @@ static uint32_t slot_bytes(unsigned bits)
     return (bytes + 63) & ~63u;
 }
 
-static fgs__sim_ref take(struct fgs__sim_decoder *d, uint32_t bytes)
+fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes)
 {
     fgs__sim_ref r = (fgs__sim_ref)d->bank_bytes;
 
@@ -84,19 +93,27 @@ static fgs__sim_ref take(struct fgs__sim_decoder *d, uint32_t bytes)
     return r;
 }
 
-static fgs__sim_ref reg_place(struct fgs__sim_decoder *d,
-                              const struct fgs__ptx_operand *o)
+fgs__sim_ref fgs__sim_reg_place(struct fgs__sim_decoder *d,
+                                const struct fgs__ptx_sym *s)
 {
-    const struct fgs__ptx_sym *s = o->sym;
     struct fgs__sim_reg *r = &d->reg[s->index];
     uint32_t one = slot_bytes(type_bits(s->type));
 
     if (r->ref == FGS__SIM_NOREF) {
-        r->ref = take(d, one * (s->vec ? s->vec : 1u));
+        r->ref = fgs__sim_take(d, one * (s->vec ? s->vec : 1u));
         r->first = d->at;
     }
     r->last = d->at;
-    return r->ref + (o->comp ? (o->comp - 1u) * one : 0);
+    return r->ref;
+}
+
+static fgs__sim_ref reg_place(struct fgs__sim_decoder *d,
+                              const struct fgs__ptx_operand *o)
+{
+    uint32_t one = slot_bytes(type_bits(o->sym->type));
+
+    return fgs__sim_reg_place(d, o->sym) +
+        (o->comp ? (o->comp - 1u) * one : 0);
 }
 
 fgs__sim_ref fgs__sim_ref_reg(struct fgs__sim_decoder *d,
@@ -143,14 +160,14 @@ fgs__sim_ref fgs__sim_ref_dst(struct fgs__sim_decoder *d,
     if (o->kind != FGS__O_SINK)
         return reg_of(d, o, type);
     if (d->sink == FGS__SIM_NOREF)
-        d->sink = take(d, slot_bytes(128));
+        d->sink = fgs__sim_take(d, slot_bytes(128));
     return d->sink;
 }
 
 fgs__sim_ref fgs__sim_ref_carry(struct fgs__sim_decoder *d)
 {
     if (d->carry == FGS__SIM_NOREF)
-        d->carry = take(d, slot_bytes(1));
+        d->carry = fgs__sim_take(d, slot_bytes(1));
     return d->carry;
 }
 
@@ -175,7 +192,7 @@ fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
     c = &d->konst[d->konst_count++];
     c->value = value;
     c->bits = bits;
-    c->ref = take(d, slot_bytes(bits));
+    c->ref = fgs__sim_take(d, slot_bytes(bits));
     return c->ref;
 }
 
@@ -209,7 +226,7 @@ static fgs__sim_ref sreg_of(struct fgs__sim_decoder *d,
     s->sreg = o->sreg;
     s->comp = o->comp;
     s->bits = (uint8_t)bits;
-    s->ref = take(d, slot_bytes(bits));
+    s->ref = fgs__sim_take(d, slot_bytes(bits));
     return s->ref;
 }
 
@@ -219,6 +236,12 @@ static bool address_of(struct fgs__sim_decoder *d,
 {
     const struct fgs__ptx_sym *s = o->sym;
 
+    if (s && s->kind == FGS__SYM_FUNC) {
+        if (!s->func->address)
+            operand_error(d, o, "function '%s' has no address", s->name);
+        *out = s->func->address;
+        return s->func->address != 0;
+    }
     if (!s || s->kind != FGS__SYM_VAR) {
         operand_error(d, o, "the address of '%s' cannot be taken yet",
                       s ? s->name : "?");
@@ -231,6 +254,34 @@ static bool address_of(struct fgs__sim_decoder *d,
     else
         *out = s->offset + (uint64_t)o->offset;
     return true;
+}
+
+/* A place that holds fp + offset from the call on. */
+static fgs__sim_ref frame_address(struct fgs__sim_decoder *d,
+                                  const struct fgs__ptx_operand *o,
+                                  unsigned bits)
+{
+    struct fgs__sim_function *f = d->callee;
+    uint32_t offset = (uint32_t)(o->sym->offset + (uint64_t)o->offset);
+    void *items = f->place;
+
+    for (uint32_t i = 0; i < f->addresses; i++)
+        if (f->place[i].offset == offset && f->place[i].bits == bits)
+            return f->place[i].ref;
+    if (bits < 32) {
+        operand_error(d, o, "an address has 32 or 64 bits");
+        return FGS__SIM_NOREF;
+    }
+    if (!fgs__vec_reserve(d->alloc, &items, &f->address_cap, f->addresses,
+                          sizeof *f->place)) {
+        d->nomem = true;
+        return FGS__SIM_NOREF;
+    }
+    f->place = items;
+    f->place[f->addresses] = (struct fgs__sim_address){
+        fgs__sim_take(d, slot_bytes(bits)), offset, bits
+    };
+    return f->place[f->addresses++].ref;
 }
 
 static uint64_t f64_as_f32(uint64_t bits)
@@ -309,6 +360,9 @@ fgs__sim_ref fgs__sim_ref_of(struct fgs__sim_decoder *d,
     case FGS__O_SREG:
         return sreg_of(d, o, bits);
     case FGS__O_SYM:
+        if (o->sym && o->sym->kind == FGS__SYM_VAR &&
+            fgs__sim_in_frame(d, o->sym))
+            return frame_address(d, o, bits);
         if (!address_of(d, o, &v))
             return FGS__SIM_NOREF;
         return fgs__sim_ref_const(d, v, bits);
@@ -353,6 +407,12 @@ bool fgs__sim_ref_addr(struct fgs__sim_decoder *d,
             return true;
         operand_error(d, o, "an address register has 32 or 64 bits");
         return false;
+    }
+    if (o->sym && o->sym->kind == FGS__SYM_VAR &&
+        fgs__sim_in_frame(d, o->sym)) {
+        *base = d->fp;
+        *offset = (int64_t)o->sym->offset + o->offset;
+        return true;
     }
     if (!o->sym)
         v = (uint64_t)o->offset;

@@ -33,7 +33,16 @@ struct fgs__sim_decoder {
     size_t konst_count, konst_cap;
     struct fgs__sim_sreg_slot *sreg;
     size_t sreg_count, sreg_cap;
+    fgs__sim_ref fp, sp;       /* frame and stack pointer, 64 bits; NOREF =
+                                  the kernel calls nothing                   */
+    struct fgs__sim_code *code;
+    struct fgs__sim_function *callee; /* that of `func`                      */
+    uint32_t regs;             /* most of all functions                      */
 };
+
+fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes);
+fgs__sim_ref fgs__sim_reg_place(struct fgs__sim_decoder *d,
+                                const struct fgs__ptx_sym *s);
 
 /* A special register as it stands in each warp's bank. */
 struct fgs__sim_sreg_slot {

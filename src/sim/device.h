@@ -132,6 +132,7 @@ struct fgs__sim_device {
     uint64_t now_ps;           /* start of the next epoch                    */
     uint64_t epochs;
     uint64_t next_grid;
+    uint64_t functions;        /* that have had an address                   */
     uint32_t next_sm;          /* where the next block is tried first        */
     uint64_t next_block_ps;    /* when the next block may start              */
 

@@ -89,7 +89,9 @@ struct fgs__sim_warp {
     uint64_t fair_ps;         /* when the split that waited longest runs     */
     uint32_t turn;            /* counts the changes of split                 */
     uint32_t issued;          /* instructions of the last slice              */
-    unsigned char *local;     /* code->local_bytes a lane, one after another */
+    unsigned char *local;     /* fgs__sim_local_bytes a lane, one after
+                                 another                                     */
+    struct fgs__sim_stack *stack; /* calls in progress, NULL = none yet       */
     struct fgs__sim_range cache; /* last allocation hit                      */
     uint32_t cache_gen;
 };
@@ -220,7 +222,11 @@ fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
 void fgs__sim_decode_error(struct fgs__sim_decoder *d,
                            const struct fgs__ptx_insn *src, const char *fmt,
                            ...) FGS__PRINTF(3, 4);
-const struct fgs__ptx_func *fgs__sim_decode_func(struct fgs__sim_decoder *d);
+const struct fgs__ptx_func *
+fgs__sim_decode_func(const struct fgs__sim_decoder *d);
+/* Does the variable lie where the frame pointer says? */
+bool fgs__sim_in_frame(const struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_sym *v);
 
 /*
  * An address operand [reg+imm], [var+imm] or [imm]: the base goes to *base as

@@ -123,6 +123,15 @@ static CUresult place_variables(struct fgs__sim_module *m)
     return CUDA_SUCCESS;
 }
 
+/* A function's address is a number that no memory has; every load gives other
+ * ones, so that a pointer into a module that is gone is none. */
+static void place_functions(struct fgs__sim_module *m)
+{
+    for (struct fgs__ptx_func *f = m->ptx->funcs; f; f = f->next)
+        if (f->body)
+            f->address = FGS__SIM_CODE_WINDOW + 16 * ++m->ctx->dev->functions;
+}
+
 /* Addresses in initializers, once every variable has its own. */
 static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
 {
@@ -130,11 +139,14 @@ static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
         if (!in_memory(v) || !v->bytes)
             continue;
         for (struct fgs__ptx_reloc *l = v->relocs; l; l = l->next) {
-            uint64_t word = l->target->address + (uint64_t)l->addend;
+            bool func = l->target->kind == FGS__SYM_FUNC;
+            uint64_t word = (func ? l->target->func->address
+                                  : l->target->address) + (uint64_t)l->addend;
             char *at = fgs__sim_mem_host(m->ctx->dev->mem,
                                          v->address + l->at, sizeof word);
 
-            if (!in_memory(l->target) || !l->target->bytes || !at) {
+            if ((func ? !l->target->func->address
+                      : !in_memory(l->target) || !l->target->bytes) || !at) {
                 log_line(log,
                          "ptxas application ptx input, line %u:%u; error   "
                          ": the initializer of '%s' needs the address of "
@@ -240,6 +252,7 @@ CUresult fgs__sim_module_load(struct fgs__sim_module **out,
     if (r)
         goto free_module;
     place_shared(m->ptx);
+    place_functions(m);
     r = place_variables(m);
     if (!r)
         r = relocate(m, errors);

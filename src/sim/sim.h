@@ -46,18 +46,31 @@ uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem);
 #define FGS__SIM_LOCAL_WINDOW  0x0000801000000000ull
 #define FGS__SIM_PARAM_WINDOW  0x0000802000000000ull
 #define FGS__SIM_CONST_WINDOW  0x0000803000000000ull
+#define FGS__SIM_CODE_WINDOW   0x0000804000000000ull
 #define FGS__SIM_WINDOW_BYTES  0x0000001000000000ull
 
 /* ------------------------------------------------- decoded code: code.c -- */
 
 struct fgs__sim_insn;
+struct fgs__sim_function; /* call.h */
+struct fgs__sim_call;
 
 /* A kernel ready to run; immutable and shared by all grids of it. */
 struct fgs__sim_code {
     const struct fgs__ptx_func *func;
     const fgs_allocator *alloc;
-    struct fgs__sim_insn *insn;
+    struct fgs__sim_insn *insn; /* all functions, callees before callers      */
     uint32_t insn_count;
+    const struct fgs__sim_insn *first; /* of the kernel                       */
+    struct fgs__sim_function *function; /* reachable ones, the kernel last    */
+    uint32_t functions;
+    struct fgs__sim_call *call; /* one a call instruction                     */
+    uint32_t calls;
+    size_t call_cap;
+    uint32_t fp, sp;           /* places of frame and stack pointer, 64 bits;
+                                  UINT32_MAX = no calls                      */
+    bool deep;                 /* recursion, calls through registers, alloca:
+                                  it uses the context's stack limit too      */
     unsigned char *image;      /* a warp's bank at its start: registers zero,
                                   constants broadcast                        */
     size_t bank_bytes;         /* of one warp, multiple of 64                */
@@ -98,6 +111,7 @@ struct fgs__sim_grid {
     uint32_t dynamic_bytes;
     const unsigned char *params; /* code->param_bytes, owned                 */
     uint64_t rng;              /* seed of this grid's choices                */
+    uint32_t stack_bytes;      /* of a thread, beyond code->local_bytes      */
 
     /* The grids that griddepcontrol.wait waits for have ended and their
      * memory is visible.  Written by the scheduler with release. */
@@ -111,6 +125,12 @@ struct fgs__sim_grid {
     atomic_uint_fast64_t end_ps; /* latest end of a block so far             */
     struct fgs__sim_grid *next;
 };
+
+/* Local memory of a thread. */
+static inline uint32_t fgs__sim_local_bytes(const struct fgs__sim_grid *g)
+{
+    return g->code->local_bytes + g->stack_bytes;
+}
 
 /* A thread of the block executed griddepcontrol.launch_dependents for the
  * first time.  Called by the SM's worker, which sets block->triggered; a block

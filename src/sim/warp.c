@@ -21,7 +21,7 @@ void fgs__sim_warp_start(struct fgs__sim_warp *w, uint32_t live)
     w->cur = 0;
     w->splits = 1;
     memset(&w->split[0], 0, sizeof w->split[0]);
-    w->split[0].pc = w->block->grid->code->insn;
+    w->split[0].pc = w->block->grid->code->first;
     w->split[0].mask = live;
     w->fair_ps = w->now_ps + FAIR_PS;
 }
