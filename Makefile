@@ -290,7 +290,8 @@ LDIR  = $(DESTDIR)$(LIBDIR)
 CMDIR = $(LDIR)/cmake/fgs
 
 # fgs.pc and fgsConfig.cmake are written here: built earlier they would keep
-# another prefix.
+# another prefix.  A minor number before 1.0 is a library of its own there, as
+# in the SONAME.
 install: all
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)mkdir -p $(HDIR) $(LDIR)/pkgconfig $(CMDIR) $(DESTDIR)$(BINDIR)
@@ -300,8 +301,9 @@ install: all
 	$(Q)ln -sf $(SOFILE) $(LDIR)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(LDIR)/libfgs.so
 	$(Q)install -m 755 $(B)/fgs $(DESTDIR)$(BINDIR)/fgs
-	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'includedir=$(INCLUDEDIR)' \
-	    'libdir=$(LIBDIR)' '' 'Name: fgs' \
+	$(Q)printf '%s\n' 'prefix=$(abspath $(PREFIX))' \
+	    'includedir=$(abspath $(INCLUDEDIR))' \
+	    'libdir=$(abspath $(LIBDIR))' '' 'Name: fgs' \
 	    'Description: fine-grained synchronization of CUDA kernels' \
 	    'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
 	    'Libs: -L$${libdir} -lfgs' 'Libs.private: -ldl -lpthread -lm' \
@@ -311,17 +313,27 @@ install: all
 	    'if(NOT TARGET fgs::fgs)' \
 	    '  add_library(fgs::fgs SHARED IMPORTED)' \
 	    '  set_target_properties(fgs::fgs PROPERTIES' \
-	    '    IMPORTED_LOCATION "$(LIBDIR)/$(SOFILE)"' \
+	    '    IMPORTED_LOCATION "$(abspath $(LIBDIR))/$(SOFILE)"' \
 	    '    IMPORTED_SONAME "$(SONAME)"' \
-	    '    INTERFACE_INCLUDE_DIRECTORIES "$(INCLUDEDIR)")' \
+	    '    INTERFACE_INCLUDE_DIRECTORIES "$(abspath $(INCLUDEDIR))")' \
 	    'endif()' > $(CMDIR)/fgsConfig.cmake
+	$(Q)printf '%s\n' '# fgsConfigVersion.cmake -- find_package(fgs N.N)' \
+	    'set(PACKAGE_VERSION $(VERSION))' \
+	    'set(wanted $${PACKAGE_FIND_VERSION_MAJOR}.$${PACKAGE_FIND_VERSION_MINOR})' \
+	    'if(wanted VERSION_EQUAL $(MAJOR).$(MINOR) AND' \
+	    '   NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)' \
+	    '  set(PACKAGE_VERSION_COMPATIBLE TRUE)' \
+	    'endif()' \
+	    'if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)' \
+	    '  set(PACKAGE_VERSION_EXACT TRUE)' \
+	    'endif()' > $(CMDIR)/fgsConfigVersion.cmake
 
 uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)rm -f $(patsubst include/fgs/%,$(HDIR)/%,$(PUBLIC)) $(LDIR)/libfgs.a \
 	    $(LDIR)/$(SOFILE) $(LDIR)/$(SONAME) $(LDIR)/libfgs.so \
 	    $(DESTDIR)$(BINDIR)/fgs $(LDIR)/pkgconfig/fgs.pc \
-	    $(CMDIR)/fgsConfig.cmake
+	    $(CMDIR)/fgsConfig.cmake $(CMDIR)/fgsConfigVersion.cmake
 	$(Q)for d in $(HDIR) $(CMDIR); do \
 	    [ ! -d $$d ] || rmdir $$d 2>/dev/null || :; done
 

@@ -17,7 +17,8 @@ try()
         $MAKE -s BUILD="$B" DESTDIR="$1" PREFIX="$2" install
     for f in include/fgs/fgs.h include/fgs/fgs_sim.h lib/libfgs.a \
         lib/libfgs.so "lib/libfgs.so.${VERSION%.*}" "lib/libfgs.so.$VERSION" \
-        bin/fgs lib/pkgconfig/fgs.pc lib/cmake/fgs/fgsConfig.cmake; do
+        bin/fgs lib/pkgconfig/fgs.pc lib/cmake/fgs/fgsConfig.cmake \
+        lib/cmake/fgs/fgsConfigVersion.cmake; do
         [ -e "$at/$f" ] || not_ok "files_of_$3" "$f is not there"
     done
     [ "$("$at/bin/fgs" --version)" = "fgs $VERSION" ] && ok "tool_of_$3" ||
@@ -63,7 +64,7 @@ fi
 if command -v cmake > /dev/null; then
     mkdir "$tmp/cm"
     printf '%s\n' 'cmake_minimum_required(VERSION 3.10)' 'project(x C)' \
-        'find_package(fgs REQUIRED)' "add_executable(x $tmp/example.c)" \
+        "find_package(fgs ${VERSION%.*} REQUIRED)" "add_executable(x $tmp/example.c)" \
         'target_link_libraries(x fgs::fgs)' > "$tmp/cm/CMakeLists.txt"
     case_is cmake_finds_the_library "see below" sh -c \
         "cmake -S $tmp/cm -B $tmp/cm/b -Dfgs_DIR=$tmp/here/lib/cmake/fgs &&
@@ -72,4 +73,13 @@ else
     skip cmake_finds_the_library "no cmake; apt-get install cmake"
 fi
 untry "" "$tmp/here" prefix
+
+# A relative prefix is one from here; the files that it is written into are
+# read from elsewhere.
+rel=$(pwd -P | sed 's|/[^/]*|../|g')${tmp#/}/rel
+case_is install_into_relative "make install" \
+    $MAKE -s BUILD="$B" PREFIX="$rel" install
+! grep -rn '=\.\.\|"\.\.' "$tmp/rel/lib/pkgconfig" "$tmp/rel/lib/cmake" &&
+    ok relative_prefix_is_written_absolute ||
+    not_ok relative_prefix_is_written_absolute "see above"
 end
