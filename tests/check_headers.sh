@@ -1,6 +1,5 @@
 #!/bin/sh
-# check_headers.sh -- each public header compiles alone, as C11 and C++17,
-# before and after cuda.h
+# check_headers.sh -- each public header alone in C11 and C++17, by cuda.h too
 . tests/lib.sh
 
 warn='-Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude'

@@ -1,5 +1,4 @@
-/* test_sim_api_module.c -- loading PTX: errors, logs, targets, variables,
- * launch checks, and a failing allocator */
+/* test_sim_api_module.c -- loading PTX: errors, logs, targets, launches */
 #include "sim_calls.h"
 
 static struct sim open_default(const char *text)
