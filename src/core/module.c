@@ -82,9 +82,11 @@ static fgs_result too_new(const struct fgs__kernel *k,
 {
     char who[800];
 
-    return fgs__fail(err, FGS_E_PTXVERSION, "%s is PTX %d.%d: %s",
-                     k->text.file, m->version / 10, m->version % 10,
-                     fgs__device_assemblers(k->dev, who, sizeof who));
+    return fgs__fail_at(err, FGS_E_PTXVERSION, k->text.file,
+                        m->version_pos.line, m->version_pos.column,
+                        "the text is PTX %d.%d: %s", m->version / 10,
+                        m->version % 10,
+                        fgs__device_assemblers(k->dev, who, sizeof who));
 }
 
 /* The cubin's architecture is the device's own, with the letter of a text that

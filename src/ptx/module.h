@@ -200,6 +200,7 @@ struct fgs__ptx_func {
 struct fgs__ptx_module {
     struct fgs__arena arena;
     int version;               /* .version times ten                         */
+    struct fgs__ptx_pos version_pos;
     int target_cc;             /* .target times ten: sm_107a = 107           */
     char target_suffix;        /* 'a', 'f' or 0                              */
     const char *target;        /* "sm_107a"                                  */

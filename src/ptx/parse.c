@@ -172,6 +172,7 @@ static bool parse_version(struct fgs__parse *p)
                          fgs__parse_text(&t).s);
         return false;
     }
+    p->m->version_pos = t.pos;
     p->m->version = major * 10 + (minor > 9 ? 9 : minor);
     if (major > MAX / 10 || (major == MAX / 10 && minor > MAX % 10)) {
         p->diags->newer_version = p->m->version;

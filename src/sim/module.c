@@ -1,5 +1,7 @@
 /* module.c -- PTX text to a loaded module: checks, variables, code, log */
 #include "sim/device.h"
+#include "table/table.h"
+
 #include <stdarg.h>
 
 static void log_line(struct fgs__sim_log *log, const char *fmt, ...)
@@ -36,34 +38,43 @@ static void log_diags(struct fgs__sim_log *log, const struct fgs__ptx_diags *d)
     log_line(log, "ptxas fatal   : Ptx assembly aborted due to errors\n");
 }
 
+static CUresult refuse_version(struct fgs__sim_log *log,
+                               struct fgs__ptx_pos at, int version)
+{
+    int isa = fgs__isa_of_cuda(FGS__SIM_DRIVER_VERSION);
+
+    log_line(log,
+             "ptxas application ptx input, line %u:%u; fatal   : "
+             "Unsupported .version %d.%d; current version is '%d.%d'\n",
+             at.line, at.column, version / 10, version % 10, isa / 10,
+             isa % 10);
+    return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+}
+
 static CUresult refuse(struct fgs__sim_log *log,
                        const struct fgs__ptx_diags *d, fgs_result r)
 {
     if (r == FGS_E_NOMEM)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (r == FGS_E_PTXVERSION) {
-        log_line(log,
-                 "ptxas application ptx input, line %u:%u; fatal   : "
-                 "Unsupported .version %d.%d; current version is '%d.%d'\n",
-                 d->count ? d->item[0].pos.line : 1,
-                 d->count ? d->item[0].pos.column : 1, d->newer_version / 10,
-                 d->newer_version % 10, FGS__PTX_VERSION_MAX / 10,
-                 FGS__PTX_VERSION_MAX % 10);
-        return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-    }
+    if (r == FGS_E_PTXVERSION)
+        return refuse_version(log, d->count ? d->item[0].pos
+                                            : (struct fgs__ptx_pos){ 1, 1 },
+                              d->newer_version);
     log_diags(log, d);
     return CUDA_ERROR_INVALID_PTX;
 }
 
-/* Does code for this target run on the device?  `a` code only on the same
- * architecture, `f` code on later ones of its family, other code on all later
- * ones. */
-static CUresult check_target(const struct fgs__ptx_module *m,
+/* The parser knows newer texts than this driver takes.  Does code for the
+ * target run on the device?  `a` code only on the same architecture, `f` code
+ * on later ones of its family, other code on all later ones. */
+static CUresult check_header(const struct fgs__ptx_module *m,
                              struct fgs__sim_log *log)
 {
     int cc = m->target_cc;
     bool family = cc / 10 == FGS__SIM_CC / 10;
 
+    if (m->version > fgs__isa_of_cuda(FGS__SIM_DRIVER_VERSION))
+        return refuse_version(log, m->version_pos, m->version);
     if (m->target_suffix == 'a' ? cc == FGS__SIM_CC
             : m->target_suffix == 'f' ? family && cc <= FGS__SIM_CC
                                       : cc <= FGS__SIM_CC)
@@ -248,7 +259,7 @@ CUresult fgs__sim_module_load(struct fgs__sim_module **out,
     ctx->modules = m;
     fgs__ptx_diags_init(&diags, &dev->alloc);
     pr = fgs__ptx_load(&m->ptx, image, strlen(image), &dev->alloc, &diags);
-    r = pr ? refuse(errors, &diags, pr) : check_target(m->ptx, errors);
+    r = pr ? refuse(errors, &diags, pr) : check_header(m->ptx, errors);
     if (r)
         goto free_module;
     place_shared(m->ptx);
