@@ -44,7 +44,7 @@ static void print_device(fgs_device *dev, const fgs_device_info *i)
     printf("  driver     %d.%d, takes PTX %s\n", (int)i->driver_version / 1000,
            (int)i->driver_version % 1000 / 10,
            version_text(i->ptx_version, "of an unknown version", jit));
-    printf("  nvJitLink  %s\n", version_text(i->nvjitlink, "not found", link));
+    printf("  nvJitLink  %s\n", version_text(i->nvjitlink, "none", link));
     for (e = FGS_ENGINE_AUTO + 1; e < FGS_ENGINE_COUNT; e++) {
         const char *why = lacks(dev, (fgs_engine)e, &err);
 

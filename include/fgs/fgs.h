@@ -262,7 +262,7 @@ typedef struct fgs_device_info {
     uint64_t memory;        /* bytes                                         */
     int32_t ptx_version;    /* highest PTX ISA the driver's JIT takes, times
                                ten; 0 = unknown                              */
-    int32_t nvjitlink;      /* version times ten, 134 = 13.4; 0 = not found  */
+    int32_t nvjitlink;      /* version times ten, 134 = 13.4; 0 = none used  */
 } fgs_device_info;
 FGS_API fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
                                        fgs_error *err);
