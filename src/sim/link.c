@@ -25,7 +25,8 @@ struct graph {
 
 /* --------------------------------------------------------------- reaching */
 
-static void reach(struct graph *g, uint32_t caller, const struct fgs__ptx_sym *s)
+static void reach(struct graph *g, uint32_t caller,
+                  const struct fgs__ptx_sym *s)
 {
     struct fgs__ptx_func *f = s->func;
     void *items = g->list;

@@ -19,7 +19,8 @@ static const struct fgs__sim_insn *run_alloca(struct fgs__sim_warp *w,
 
         size = i->aux[1] == 32 ? ((uint32_t *)fgs__sim_at(w, i->op[1]))[l]
                                : lanes64(w, i->op[1])[l];
-        if (fgs__sim_stack_overflow(w, i, l, size > UINT32_MAX ? size : at + size))
+        if (fgs__sim_stack_overflow(w, i, l,
+                                    size > UINT32_MAX ? size : at + size))
             return NULL;
         sps[l] = at + size;
         if (i->aux[1] == 32)
