@@ -3,7 +3,7 @@
  * The columns of a row, in a notation of their own:
  *
  *   types   sets of types, one for each type word, separated by blanks.  A set
- *           is types and classes (bits int flt half packed, see words.c) with
+ *           is types and classes (bits int flt half simd packed, see words.c) with
  *           | between them; ? in front: the word may be absent.
  *   mods    groups of modifier.def, separated by blanks:
  *             GROUP{2}{!}{=word,word}{:types}
@@ -21,6 +21,7 @@
  *             e  result register or _           w  result, doubled by .wide
  *             s  source, register or immediate  S  may be wider than the type
  *             t  source, doubled by .wide       X  may be wider or special
+ *             m  source, of the second type if there is one
  *             y  source, or address of a variable
  *             r  register only                  i  immediate only
  *             p  predicate result               P  p or p|q
@@ -50,6 +51,10 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_MAD24] = fgs__check_arith,
     [FGS__OP_BFE] = fgs__check_arith,
     [FGS__OP_BFI] = fgs__check_arith,
+    [FGS__OP_ADD] = fgs__check_float,
+    [FGS__OP_SUB] = fgs__check_float,
+    [FGS__OP_FMA] = fgs__check_float,
+    [FGS__OP_RCP] = fgs__check_float,
     [FGS__OP_MIN] = fgs__check_arith,
     [FGS__OP_MAX] = fgs__check_arith,
     [FGS__OP_SETP] = fgs__check_setp,
@@ -416,6 +421,10 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
     enum fgs__ptx_type t = a->type ? a->type : c->i->type[a->index];
 
     switch (a->role) {
+    case 'm':
+        return fgs__check_value(c, o, c->i->types > 1
+                                ? (enum fgs__ptx_type)c->i->type[1] : t,
+                                FGS__USE_SOURCE);
     case 'w':
         return fgs__check_value(c, o, doubled(c->i), FGS__USE_DEST);
     case 't':

@@ -32,6 +32,45 @@ static void check_cvta(struct fgs__check *c)
     fgs__check_addr(c, &addr, (enum fgs__ptx_mod)c->i->space[0]);
 }
 
+static void check_minmax(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (i->operands == 4 && i->type[0] != FGS__T_F32)
+        fgs__check_operand_error(c, &i->operand[3],
+                                 "three sources are for .f32 only");
+    else if (i->operands == 4 && i->mod[FGS__G_XORSIGN])
+        fgs__check_mod_error(c, FGS__G_XORSIGN,
+                             "'.xorsign' is for two sources");
+    else if (i->operands == 3 &&
+             !i->mod[FGS__G_XORSIGN] != !i->mod[FGS__G_ABS])
+        fgs__check_error(c, "'.xorsign' and '.abs' go together");
+}
+
+/* add, sub, fma, rcp. */
+void fgs__check_float(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool approx = i->mod[FGS__G_ROUND] == FGS__M_APPROX;
+
+    if (i->types == 2 && i->type[0] != FGS__T_F32)
+        fgs__parse_error(c->p, c->type_at[1],
+                         "%s: type .%s beside another is for .f32 only",
+                         c->name, type_of(i, 1)->word);
+    else if (i->types == 2 && i->mod[FGS__G_FTZ])
+        fgs__check_mod_error(c, FGS__G_FTZ, "'.ftz' is not for a source of "
+                             "type .%s", type_of(i, 1)->word);
+    else if (i->mod[FGS__G_SAT] && i->mod[FGS__G_RELU])
+        fgs__check_mod_error(c, FGS__G_RELU,
+                             "'.relu' and '.sat' exclude each other");
+    else if (i->mod[FGS__G_OOB] && i->mod[FGS__G_FTZ])
+        fgs__check_mod_error(c, FGS__G_OOB,
+                             "'.oob' and '.ftz' exclude each other");
+    else if (i->op == FGS__OP_RCP && i->type[0] == FGS__T_F64 &&
+             approx != !!i->mod[FGS__G_FTZ])
+        fgs__check_error(c, "'.approx' and '.ftz' go together for .f64");
+}
+
 void fgs__check_arith(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -44,11 +83,7 @@ void fgs__check_arith(struct fgs__check *c)
         if (fgs__check_range(c, at, 0, 255, "position"))
             fgs__check_range(c, at + 1, 0, 255, "length");
     } else if (i->op == FGS__OP_MIN || i->op == FGS__OP_MAX) {
-        if (!i->mod[FGS__G_XORSIGN] != !i->mod[FGS__G_ABS])
-            fgs__check_error(c, "'.xorsign' and '.abs' go together");
-        else if (i->operands == 4 && i->type[0] != FGS__T_F32)
-            fgs__check_operand_error(c, &i->operand[3],
-                                     "three sources are for .f32 only");
+        check_minmax(c);
     } else {
         if (i->mod[FGS__G_WIDTH] == FGS__M_WIDE && type_of(i, 0)->bits == 64)
             fgs__parse_error(c->p, c->type_at[0],
@@ -102,6 +137,10 @@ void fgs__check_setp(struct fgs__check *c)
         fgs__check_mod_error(c, FGS__G_CMP, "'.%s' does not compare type .%s",
                              fgs__mods[i->mod[FGS__G_CMP]].word,
                              type_of(i, 0)->word);
+    else if ((i->type[0] == FGS__T_F16 || i->type[0] == FGS__T_BF16) &&
+             i->operand[0].kind == FGS__O_PAIR)
+        fgs__check_operand_error(c, &i->operand[0], "type .%s has one result",
+                                 type_of(i, 0)->word);
     else if (type_of(i, 0)->kind == FGS__K_PACK &&
              i->operand[0].kind != FGS__O_PAIR)
         fgs__check_operand_error(c, &i->operand[0], "type .%s has two results, "

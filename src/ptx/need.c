@@ -33,6 +33,18 @@ void fgs__needs_init(void)
     }
 }
 
+/* `families` has three decimal digits for each of several. */
+static bool in_family(int cc, int families)
+{
+    for (; families; families /= 1000) {
+        int f = families % 1000;
+
+        if (cc >= f && fgs__target_family(cc) == fgs__target_family(f))
+            return true;
+    }
+    return false;
+}
+
 bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
                         int cc, int family, const char *fmt, ...)
 {
@@ -42,8 +54,7 @@ bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
     va_list ap;
 
     if (family)
-        target = target && m->target_suffix &&
-            fgs__target_family(m->target_cc) == fgs__target_family(family);
+        target = target && m->target_suffix && in_family(m->target_cc, family);
     if (m->version >= ptx && target)
         return true;
     va_start(ap, fmt);
@@ -54,8 +65,8 @@ bool fgs__check_version(struct fgs__parse *p, struct fgs__ptx_pos pos, int ptx,
                          ptx / 10, ptx % 10, m->version / 10, m->version % 10);
     else if (family)
         fgs__parse_error(p, pos, "%s needs target sm_%da or sm_%df, or a later "
-                         "one of the family, .target is %s", what, family,
-                         family, m->target);
+                         "one of the family, .target is %s", what,
+                         family % 1000, family % 1000, m->target);
     else
         fgs__parse_error(p, pos, "%s needs target sm_%d or later, .target is "
                          "%s", what, cc, m->target);
@@ -112,6 +123,11 @@ static void check_forms(struct fgs__check *c)
         i->operands > 3)
         fgs__check_version(c->p, i->operand[3].pos, 88, 100, 0,
                            "%s of three sources", c->name);
+    else if (!c->p->failed && i->types > 1 &&
+             (i->op == FGS__OP_ADD || i->op == FGS__OP_SUB ||
+              i->op == FGS__OP_FMA))
+        fgs__check_version(c->p, c->type_at[1], 86, 100, 0,
+                           "%s of mixed types", c->name);
 }
 
 static bool check_list(struct fgs__check *c, unsigned k)

@@ -50,6 +50,7 @@ static const struct {
     { "int", "u16|u32|u64|s16|s32|s64" },
     { "flt", "f32|f64" },
     { "half", "f16|f16x2|bf16|bf16x2" },
+    { "simd", "u16x2|s16x2|u8x4|s8x4" },
     { "packed",
       "tf32|e4m3x2|e5m2x2|e2m3x2|e3m2x2|ue8m0x2|ue5m3x2|e2m1x2" },
 };

@@ -264,7 +264,8 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
  * file as FGS__LEVEL(fgs__sim_sel_<family>), everything else there is static
  * or wrapped in FGS__LEVEL too; isa.c picks one at run time. */
 #define FGS__SIM_LEVELED(X)                                                    \
-    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(bits) X(carry)
+    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(bits) X(carry)   \
+    X(special)
 #define FGS__CAT2(a, b)   a##b
 #define FGS__CAT(a, b)    FGS__CAT2(a, b)
 #define FGS__LEVEL(name)  FGS__CAT(name, FGS__ISA)

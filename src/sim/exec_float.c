@@ -3,7 +3,7 @@
  * rn without .sat is what programs use and has handlers of its own; other
  * rounding modes are the host's, set around the lanes.
  */
-#include "sim/float.h"
+#include "sim/half.h"
 
 enum { AUX_ROUND, AUX_FTZ, AUX_SAT, AUX_NAN };
 
@@ -83,6 +83,24 @@ static FGS__INLINE float div_approx(float x, float y)
 MAP2(div_approx_f32, l_f32, l_f32, l_f32,
      out_f32(i, div_approx(in_f32(i, x), in_f32(i, y))))
 
+/* f32 with sources of 16 bits, in any rounding mode. */
+#define MIXED(name, FROM)                                                      \
+    MAP2(add_##name, l_f32, l_u16, l_f32, out_f32(i, FROM(x) + y))             \
+    MAP2(sub_##name, l_f32, l_u16, l_f32, out_f32(i, FROM(x) - y))             \
+    MAP3(fma_##name, l_f32, l_u16, l_u16, l_f32,                               \
+         out_f32(i, __builtin_fmaf(FROM(x), FROM(y), z)))                      \
+    ROUNDED(add_any_##name, l_f32,                                             \
+            add_##name##_all(t, LANE_PTR(w, i->op[1]),                         \
+                             LANE_PTR(w, i->op[2]), i))                        \
+    ROUNDED(sub_any_##name, l_f32,                                             \
+            sub_##name##_all(t, LANE_PTR(w, i->op[1]),                         \
+                             LANE_PTR(w, i->op[2]), i))                        \
+    ROUNDED(fma_any_##name, l_f32,                                             \
+            fma_##name##_all(t, LANE_PTR(w, i->op[1]),                         \
+                             LANE_PTR(w, i->op[2]), LANE_PTR(w, i->op[3]), i))
+MIXED(f16, float_of_f16)
+MIXED(bf16, float_of_bf16)
+
 /* -------------------------------------------------------- sign, min, max */
 
 MAP1(abs_f32, l_f32, l_f32, fix_f32(__builtin_fabsf(in_f32(i, x))))
@@ -133,6 +151,30 @@ static FGS__INLINE float max_one(const struct fgs__sim_insn *i, float x,
     return skip_nan_f32(i, x, y, most_f32(x, y));
 }
 
+/* Without .ftz, with .xorsign.abs: of the magnitudes, with both signs. */
+static FGS__INLINE float signed_by(float r, float x, float y)
+{
+    uint32_t s = (float_bits(x) ^ float_bits(y)) & 0x80000000u;
+
+    return r == r ? bits_float((float_bits(r) & 0x7fffffffu) | s) : r;
+}
+#define MAGNITUDE(x) __builtin_fabsf(in_f32(i, x))
+MAP2(min_xor_f32, l_f32, l_f32, l_f32,
+     signed_by(min_one(i, MAGNITUDE(x), MAGNITUDE(y)), x, y))
+MAP2(max_xor_f32, l_f32, l_f32, l_f32,
+     signed_by(max_one(i, MAGNITUDE(x), MAGNITUDE(y)), x, y))
+
+/* Three sources; .abs stands in AUX_SAT's place. */
+enum { AUX_ABS = AUX_SAT };
+static FGS__INLINE float in_abs(const struct fgs__sim_insn *i, float x)
+{
+    return i->aux[AUX_ABS] ? MAGNITUDE(x) : in_f32(i, x);
+}
+MAP3(min3_f32, l_f32, l_f32, l_f32, l_f32,
+     min_one(i, min_one(i, in_abs(i, x), in_abs(i, y)), in_abs(i, z)))
+MAP3(max3_f32, l_f32, l_f32, l_f32, l_f32,
+     max_one(i, max_one(i, in_abs(i, x), in_abs(i, y)), in_abs(i, z)))
+
 MAP2(min_f32, l_f32, l_f32, l_f32, min_one(i, in_f32(i, x), in_f32(i, y)))
 MAP2(max_f32, l_f32, l_f32, l_f32, max_one(i, in_f32(i, x), in_f32(i, y)))
 MAP2(min_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, least_f64(x, y)))
@@ -140,7 +182,7 @@ MAP2(max_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, most_f64(x, y)))
 
 /* ------------------------------------------------------------- selector -- */
 
-enum { PLAIN, FLUSH, SATURATE, ANY, APPROX };
+enum { PLAIN, FLUSH, SATURATE, ANY, APPROX, XORSIGN, THREE };
 
 #define ROWS2(OP, name)                                                        \
     { FGS__OP_##OP, FGS__T_F32, PLAIN, name##_f32 },                           \
@@ -165,6 +207,21 @@ static const struct lane_row rows[] = {
     ROWS1(MIN, min)
     ROWS1(MAX, max)
     { FGS__OP_DIV, FGS__T_F32, APPROX, div_approx_f32 },
+    { FGS__OP_MIN, FGS__T_F32, XORSIGN, min_xor_f32 },
+    { FGS__OP_MAX, FGS__T_F32, XORSIGN, max_xor_f32 },
+    { FGS__OP_MIN, FGS__T_F32, THREE, min3_f32 },
+    { FGS__OP_MAX, FGS__T_F32, THREE, max3_f32 },
+};
+static const struct lane_row mixed_rows[] = {
+#define MIXED_ROWS(name, T)                                                    \
+    { FGS__OP_ADD, FGS__T_##T, PLAIN, add_##name },                            \
+    { FGS__OP_SUB, FGS__T_##T, PLAIN, sub_##name },                            \
+    { FGS__OP_FMA, FGS__T_##T, PLAIN, fma_##name },                            \
+    { FGS__OP_ADD, FGS__T_##T, ANY, add_any_##name },                          \
+    { FGS__OP_SUB, FGS__T_##T, ANY, sub_any_##name },                          \
+    { FGS__OP_FMA, FGS__T_##T, ANY, fma_any_##name },
+    MIXED_ROWS(f16, F16)
+    MIXED_ROWS(bf16, BF16)
 };
 
 static unsigned variant_of(const struct fgs__ptx_insn *src)
@@ -184,9 +241,35 @@ static unsigned variant_of(const struct fgs__ptx_insn *src)
     default:
         return UINT8_MAX;
     }
+    if (src->mod[FGS__G_XORSIGN])
+        return XORSIGN;
+    if ((src->op == FGS__OP_MIN || src->op == FGS__OP_MAX) &&
+        src->operands == 4)
+        return THREE;
     if (src->mod[FGS__G_SAT])
-        return SATURATE;
+        return src->types > 1 ? PLAIN : SATURATE;
     return src->mod[FGS__G_FTZ] ? FLUSH : PLAIN;
+}
+
+/* The last source is f32. */
+static bool take_mixed(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_insn *src,
+                       struct fgs__sim_insn *out)
+{
+    unsigned k, count = src->op == FGS__OP_FMA ? 4 : 3;
+
+    if (src->operands != count)
+        return false;
+    out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_F32);
+    for (k = 1; k < count; k++)
+        out->op[k] = fgs__sim_ref_of(d, &src->operand[k],
+                                     k < count - 1
+                                         ? (enum fgs__ptx_type)src->type[1]
+                                         : FGS__T_F32);
+    for (k = 0; k < count; k++)
+        if (out->op[k] == FGS__SIM_NOREF)
+            return false;
+    return true;
 }
 
 bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
@@ -194,7 +277,8 @@ bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
                                     struct fgs__sim_insn *out)
 {
     static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_FTZ, FGS__G_SAT,
-                                      FGS__G_NAN };
+                                      FGS__G_NAN, FGS__G_XORSIGN,
+                                      FGS__G_ABS };
     enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
     unsigned op = src->op;
 
@@ -205,14 +289,24 @@ bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
                               fgs__ptx_types[t].word);
         return false;
     }
-    out->run = find_row(rows, sizeof rows / sizeof *rows, op, t,
-                        variant_of(src));
+    if (src->types > 1)
+        out->run = find_row(mixed_rows, sizeof mixed_rows / sizeof *mixed_rows,
+                            op, src->type[1], variant_of(src));
+    else
+        out->run = find_row(rows, sizeof rows / sizeof *rows, op, t,
+                            variant_of(src));
     if (!out->run)
         return false;
     out->aux[AUX_ROUND] = (uint32_t)host_round(src->mod[FGS__G_ROUND]);
     out->aux[AUX_FTZ] = src->mod[FGS__G_FTZ] != FGS__M_NONE;
     out->aux[AUX_SAT] = src->mod[FGS__G_SAT] != FGS__M_NONE;
     out->aux[AUX_NAN] = src->mod[FGS__G_NAN] != FGS__M_NONE;
+    if (src->types > 1)
+        return take_mixed(d, src, out);
+    if (op == FGS__OP_MIN || op == FGS__OP_MAX) {
+        out->aux[AUX_ABS] = src->mod[FGS__G_ABS] != FGS__M_NONE;
+        return take_operands(d, src, out, src->operands, t);
+    }
     return take_operands(d, src, out,
                          op == FGS__OP_ABS || op == FGS__OP_NEG    ? 2
                              : op == FGS__OP_FMA || op == FGS__OP_MAD ? 4

@@ -57,6 +57,12 @@ MAP2(sub_sat_s32, l_s32, l_s32, l_s32, clamp_s32((int64_t)x - y))
 MAP3(mad_hi_sat_s32, l_s32, l_s32, l_s32, l_s32,
      clamp_s32(((int64_t)x * y >> 32) + z))
 
+MAP2(add_sat_u32, l_u32, l_u32, l_u32, x + y < x ? UINT32_MAX : x + y)
+MAP2(min_relu_s32, l_s32, l_s32, l_s32,
+     (x < y ? x : y) > 0 ? (x < y ? x : y) : 0)
+MAP2(max_relu_s32, l_s32, l_s32, l_s32,
+     (x > y ? x : y) > 0 ? (x > y ? x : y) : 0)
+
 /* ------------------------------------------------------------- selector -- */
 
 #define ROWS(t, T)                                                             \
@@ -95,6 +101,9 @@ static const struct lane_row sat_rows[] = {
     { FGS__OP_ADD, FGS__T_S32, 0, add_sat_s32 },
     { FGS__OP_SUB, FGS__T_S32, 0, sub_sat_s32 },
     { FGS__OP_MAD, FGS__T_S32, FGS__M_HI, mad_hi_sat_s32 },
+    { FGS__OP_ADD, FGS__T_U32, 0, add_sat_u32 },
+    { FGS__OP_MIN, FGS__T_S32, 0, min_relu_s32 }, /* .relu */
+    { FGS__OP_MAX, FGS__T_S32, 0, max_relu_s32 },
 };
 
 static enum fgs__ptx_type widened(enum fgs__ptx_type t)
@@ -115,7 +124,7 @@ bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
                                   const struct fgs__ptx_insn *src,
                                   struct fgs__sim_insn *out)
 {
-    static const uint8_t groups[] = { FGS__G_WIDTH, FGS__G_SAT };
+    static const uint8_t groups[] = { FGS__G_WIDTH, FGS__G_SAT, FGS__G_RELU };
     enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0], wide;
     unsigned width = src->mod[FGS__G_WIDTH], k;
     unsigned count = src->op == FGS__OP_ABS || src->op == FGS__OP_NEG ? 2
@@ -126,7 +135,7 @@ bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
         return FGS__LEVEL(fgs__sim_sel_carry)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
-    if (src->mod[FGS__G_SAT])
+    if (src->mod[FGS__G_SAT] || src->mod[FGS__G_RELU])
         out->run = find_row(sat_rows, sizeof sat_rows / sizeof *sat_rows,
                             src->op, t, width);
     else

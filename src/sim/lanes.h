@@ -163,13 +163,20 @@ typedef const struct fgs__sim_insn *lane_next;
         return i + 1;                                                          \
     }
 
-/* Halves of the arith family. */
+/* Parts of the arith family, by types. */
 bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
                                   const struct fgs__ptx_insn *src,
                                   struct fgs__sim_insn *out);
 bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
                                     const struct fgs__ptx_insn *src,
                                     struct fgs__sim_insn *out);
+
+bool FGS__LEVEL(fgs__sim_sel_half)(struct fgs__sim_decoder *d,
+                                   const struct fgs__ptx_insn *src,
+                                   struct fgs__sim_insn *out);
+bool FGS__LEVEL(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
+                                   const struct fgs__ptx_insn *src,
+                                   struct fgs__sim_insn *out);
 
 /* The selectors of the leveled families. */
 #define LEVEL_DECLARE(exec)                                                    \
