@@ -10,7 +10,7 @@
 #include "sim/warp.h"
 
 enum {
-    WINDOW_PS = 250 * 1000,
+    WINDOW_PS = 1000 * 1000,
     ISSUE_PS = 143 /* an SM issues 4 warp instructions a cycle, 1.75 GHz */
 };
 

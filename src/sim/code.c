@@ -9,10 +9,6 @@ static const fgs__sim_sel selector[FGS__OP_COUNT] = {
 #undef OP
 };
 
-/* A dependent ALU instruction issues 4 cycles after the one before it, at
- * 1.75 GHz. */
-enum { ALU_PS = 2286 };
-
 /* ---------------------------------------------------------------- guards */
 
 static const struct fgs__sim_insn *run_guarded(struct fgs__sim_warp *w,
@@ -79,7 +75,7 @@ static void decode_one(struct fgs__sim_decoder *d)
     int k;
 
     out->src = src;
-    out->cost_ps = ALU_PS;
+    out->cost_ps = FGS__SIM_ALU_PS;
     for (k = 0; k < FGS__SIM_OPS; k++)
         out->op[k] = FGS__SIM_NOREF;
     if (!decode_guard(d, src, out))
@@ -96,6 +92,38 @@ static void decode_one(struct fgs__sim_decoder *d)
     out->inner = out->run;
     if (out->guard != FGS__SIM_NOREF && !out->own_guard)
         out->run = out->blocks ? run_guarded_block : run_guarded;
+}
+
+/* ---------------------------------------------------------- plain rows -- */
+
+static bool is_plain(const struct fgs__sim_insn *i)
+{
+    fgs__sim_sel sel;
+    bool leveled = false;
+    uint32_t k;
+
+    if (!i->src) /* the end of a function */
+        return false;
+    sel = selector[i->src->op];
+#define LEVELED(exec) leveled |= sel == fgs__sim_sel_##exec;
+    FGS__SIM_LEVELED(LEVELED)
+#undef LEVELED
+    for (k = 0; k < i->src->operands; k++)
+        if (i->src->operand[k].kind == FGS__O_SREG &&
+            fgs__sim_sreg_moves((enum fgs__ptx_sreg)i->src->operand[k].sreg))
+            return false;
+    return leveled && !i->blocks && !i->own_guard && !i->target &&
+           i->cost_ps == FGS__SIM_ALU_PS;
+}
+
+static void count_plain(struct fgs__sim_code *c)
+{
+    uint32_t k, n = 0;
+
+    for (k = c->insn_count; k-- > 0;) {
+        n = is_plain(&c->insn[k]) ? n + (n < UINT16_MAX) : 0;
+        c->insn[k].plain = (uint16_t)n;
+    }
 }
 
 /* ------------------------------------------------------------------ image */
@@ -334,7 +362,7 @@ fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
     c->first = c->function[c->functions - 1].first;
     end = &c->insn[c->insn_count];
     end->run = end->inner = run_end;
-    end->cost_ps = ALU_PS;
+    end->cost_ps = FGS__SIM_ALU_PS;
     end->guard = FGS__SIM_NOREF;
     if (d.nomem)
         goto done;
@@ -342,6 +370,7 @@ fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
     if (d.failed)
         goto done;
     sum_regs(&d, c);
+    count_plain(c);
     r = make_image(&d, c) ? FGS_OK : FGS_E_NOMEM;
 done:
     fgs__free(a, d.reg);

@@ -32,6 +32,10 @@ typedef uint32_t fgs__sim_ref;
 
 enum { FGS__SIM_OPS = 10 };
 
+/* A dependent ALU instruction issues 4 cycles after the one before it, at
+ * 1.75 GHz. */
+enum { FGS__SIM_ALU_PS = 2286 };
+
 struct fgs__sim_insn {
     fgs__sim_fn run;          /* guarded or not                              */
     fgs__sim_fn inner;        /* the handler behind a guard                  */
@@ -43,6 +47,7 @@ struct fgs__sim_insn {
                                  decoder sets that of an ALU instruction     */
     bool blocks;              /* a selector sets it: may call _warp_block    */
     bool own_guard;           /* a selector sets it: run looks at the guard  */
+    uint16_t plain;           /* so many instructions from here on are plain */
     uint32_t aux[4];          /* small facts of the family                   */
     const struct fgs__sim_insn *target; /* of a branch                       */
     const struct fgs__ptx_insn *src;    /* for messages                      */
@@ -80,7 +85,6 @@ struct fgs__sim_warp {
     uint32_t live;            /* lanes that have not exited                  */
     uint32_t cur;             /* index of the running split                  */
     uint32_t splits;
-    struct fgs__sim_split split[32];
     struct fgs__sim_block *block;
     struct fgs__sim_sm *sm;
     uint32_t id;              /* in the block                                */
@@ -94,6 +98,7 @@ struct fgs__sim_warp {
     struct fgs__sim_stack *stack; /* calls in progress, NULL = none yet       */
     struct fgs__sim_range cache; /* last allocation hit                      */
     uint32_t cache_gen;
+    struct fgs__sim_split split[32]; /* behind what is always used           */
 };
 
 struct fgs__sim_named_bar {   /* bar.sync of a number                        */
@@ -262,7 +267,11 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
 
 /* ISA levels.  A selector of a family listed here is defined in an exec_*.c
  * file as FGS__LEVEL(fgs__sim_sel_<family>), everything else there is static
- * or wrapped in FGS__LEVEL too; isa.c picks one at run time. */
+ * or wrapped in FGS__LEVEL too; isa.c picks one at run time.
+ *
+ * Their instructions are plain, unless they read a register that moves: the
+ * handler goes on at i + 1 always and neither looks at the time nor changes
+ * it, so a row of them has its time added at once. */
 #define FGS__SIM_LEVELED(X)                                                    \
     X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(bits) X(carry)   \
     X(special)

@@ -110,16 +110,18 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
     }
 }
 
-/* The blocks take turns in slices, so that they see each other's stores and
- * share the issue slots as resident blocks do. */
+/* The blocks take turns, so that they see each other's stores and share the
+ * issue slots as resident blocks do.  Not too short: at each turn the warps'
+ * registers come into the first cache anew. */
+enum { TURN_PS = 1000 * FGS__SIM_PS_PER_NS };
+
 void fgs__sim_sm_run(struct fgs__sim_sm *sm, uint64_t until)
 {
     uint64_t t = sm->now_ps;
     uint64_t wake = FGS__SIM_NEVER;
 
     while (t < until) {
-        uint64_t to = until - t > FGS__SIM_SLICE_PS ? t + FGS__SIM_SLICE_PS
-                                                    : until;
+        uint64_t to = until - t > TURN_PS ? t + TURN_PS : until;
 
         sm->now_ps = t;
         for (uint32_t i = 0; i < sm->cfg->sm_blocks; i++) {

@@ -131,18 +131,51 @@ static int pick(struct fgs__sim_warp *w, uint64_t stop, bool fair)
 
 /* ------------------------------------------------------------- run loop -- */
 
+/* A row of plain instructions, at most `most`, as far as the time goes. */
+static const struct fgs__sim_insn *run_plain(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i,
+                                             uint64_t most)
+{
+    const struct fgs__sim_insn *end;
+    uint64_t left = w->stop_ps - w->now_ps;
+    uint64_t n = i->plain < most ? i->plain : most;
+
+    if (FGS__UNLIKELY(n * FGS__SIM_ALU_PS > left))
+        n = (left + FGS__SIM_ALU_PS - 1) / FGS__SIM_ALU_PS;
+    w->now_ps += n * FGS__SIM_ALU_PS;
+    w->issued += (uint32_t)n;
+    for (end = i + n; i != end; i++)
+        i->run(w, i);
+    return i;
+}
+
 static const struct fgs__sim_insn *run_alone(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
 {
-    uint32_t n = 0;
-
     do {
+        if (i->plain) {
+            i = run_plain(w, i, UINT64_MAX);
+            continue;
+        }
         w->now_ps += i->cost_ps;
+        w->issued++;
         i = i->run(w, i);
-        n++;
     } while (i && w->now_ps < w->stop_ps);
-    w->issued += n;
     return i;
+}
+
+/* Instructions from `i` on up to the next place where another split stands;
+ * UINT64_MAX = none. */
+static uint64_t until_split(const struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t k;
+
+    for (k = 0; k < w->splits; k++)
+        if (w->split[k].pc > i && (uint64_t)(w->split[k].pc - i) < least)
+            least = (uint64_t)(w->split[k].pc - i);
+    return least;
 }
 
 /* As above, and stop where another split stands, or behind one that could run
@@ -159,9 +192,13 @@ static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
             (!lowest || w->split[k].pc < lowest))
             lowest = w->split[k].pc;
     do {
-        w->now_ps += i->cost_ps;
-        i = i->run(w, i);
-        w->issued++;
+        if (i->plain) {
+            i = run_plain(w, i, lowest && lowest <= i ? 1 : until_split(w, i));
+        } else {
+            w->now_ps += i->cost_ps;
+            w->issued++;
+            i = i->run(w, i);
+        }
         for (k = 0; k < n && i; k++)
             if (w->split[k].pc == i && k != w->cur)
                 return i;
