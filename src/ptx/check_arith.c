@@ -147,6 +147,49 @@ void fgs__check_setp(struct fgs__check *c)
                                  "p|q", type_of(i, 0)->word);
 }
 
+/* Can a comparison of `s` give a result of `d`? (ISA 9.7.7, as the assembler
+ * has it) */
+static bool is_set(unsigned d, unsigned s)
+{
+    bool half = s == FGS__T_F16 || s == FGS__T_BF16;
+    bool pair = s == FGS__T_F16X2 || s == FGS__T_BF16X2;
+
+    switch (d) {
+    case FGS__T_U16:
+    case FGS__T_S16:
+        return half;
+    case FGS__T_F16X2:
+    case FGS__T_BF16X2:
+        return s == d;
+    case FGS__T_F32:
+        return !half && !pair;
+    case FGS__T_F16:
+        return !pair && s != FGS__T_BF16;
+    case FGS__T_BF16:
+        return !pair;
+    default:
+        return true;
+    }
+}
+
+void fgs__check_set(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    unsigned s = i->type[1], cmp = i->mod[FGS__G_CMP];
+
+    if (i->mod[FGS__G_FTZ] && s != FGS__T_F32 &&
+        (i->op == FGS__OP_SLCT || (s != FGS__T_F16 && s != FGS__T_F16X2)))
+        fgs__check_mod_error(c, FGS__G_FTZ, "'.ftz' is not for type .%s",
+                             type_of(i, 1)->word);
+    else if (i->op == FGS__OP_SET && !is_set(i->type[0], s))
+        fgs__parse_error(c->p, c->type_at[1], "%s: no result of type .%s from "
+                         "type .%s", c->name, type_of(i, 0)->word,
+                         type_of(i, 1)->word);
+    else if (i->op == FGS__OP_SET && !has_comparison(type_of(i, 1), cmp))
+        fgs__check_mod_error(c, FGS__G_CMP, "'.%s' does not compare type .%s",
+                             fgs__mods[cmp].word, type_of(i, 1)->word);
+}
+
 /* ----------------------------------------------------------------- cvt -- */
 
 #define R(id) ((uint64_t)1 << fgs__mods[FGS__M_##id].bit)

@@ -208,6 +208,7 @@ void fgs__check_mbarrier(struct fgs__check *c);
 void fgs__check_bulk(struct fgs__check *c);
 void fgs__check_arith(struct fgs__check *c);
 void fgs__check_float(struct fgs__check *c);
+void fgs__check_set(struct fgs__check *c);
 void fgs__check_cvt(struct fgs__check *c);
 void fgs__check_mov(struct fgs__check *c);
 void fgs__check_atom(struct fgs__check *c);

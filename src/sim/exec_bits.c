@@ -53,8 +53,12 @@ static FGS__INLINE uint64_t ones_64(uint32_t n)
     return n < 64 ? ((uint64_t)1 << (n & 63)) - 1 : UINT64_MAX;
 }
 
-/* The field of y & 255 bits at z & 255, above it zeros or the sign, which is
- * the top bit of the value when the field passes it (ISA 9.7.1.19). */
+/* Places and lengths are 0..255 (ISA); what more means was seen on an H200:
+ * with 32 bits the rest is cut off, with 64 it is a large number. */
+#define COUNT(N, v) (N == 32 ? (v) & 255 : (v) < 255 ? (v) : 255)
+
+/* The field of z bits at y, above it zeros or the sign, which is the top bit
+ * of the value when the field passes it (ISA 9.7.1.19). */
 #define BFE(N)                                                                 \
     static FGS__INLINE uint##N##_t field_##N(uint##N##_t x, uint32_t at,       \
                                              uint32_t len, int is_signed)      \
@@ -70,9 +74,9 @@ static FGS__INLINE uint64_t ones_64(uint32_t n)
         return (low & mask) | sign;                                            \
     }                                                                          \
     MAP3(bfe_u##N, l_u##N, l_u##N, l_u32, l_u32,                               \
-         field_##N(x, y & 255, z & 255, 0))                                    \
+         field_##N(x, COUNT(N, y), COUNT(N, z), 0))                            \
     MAP3(bfe_s##N, l_u##N, l_u##N, l_u32, l_u32,                               \
-         field_##N(x, y & 255, z & 255, 1))
+         field_##N(x, COUNT(N, y), COUNT(N, z), 1))
 BFE(32)
 BFE(64)
 
@@ -368,7 +372,7 @@ static fgs__sim_fn pick(const struct fgs__ptx_insn *src,
         int k;                                                                 \
         FGS__EACH                                                              \
         for (k = 0; k < LANES; k++)                                            \
-            t[k] = insert_##N(a[k], b[k], at[k] & 255, len[k] & 255);          \
+            t[k] = insert_##N(a[k], b[k], at[k] & 255, COUNT(N, len[k]));      \
         blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(l_u##N));              \
         return i + 1;                                                          \
     }

@@ -1,8 +1,69 @@
-/* exec_setp.c -- setp: compare, combine with a predicate, write one or two */
-#include "sim/lanes.h"
+/* exec_setp.c -- setp, set: compare, combine with a predicate, write */
+#include "sim/half.h"
 
 enum { SETP_P, SETP_A, SETP_B, SETP_Q, SETP_C };
-enum { AUX_FLIP, AUX_BOOL, AUX_C_FLIP };
+enum { AUX_FLIP, AUX_BOOL, AUX_C_FLIP, AUX_SET };
+
+/* AUX_SET: what set writes, 0 = setp.  `imm` is the value for true; a pair
+ * has two, and also setp of pairs says so. */
+enum { SET_16 = 1, SET_32, SET_PAIR, SETP_PAIR };
+
+/* .and .or .xor with predicate c. */
+static FGS__INLINE uint32_t combined(struct fgs__sim_warp *w,
+                                     const struct fgs__sim_insn *i, uint32_t r)
+{
+    uint32_t c;
+
+    if (!i->aux[AUX_BOOL])
+        return r;
+    c = *(const l_u32 *)fgs__sim_at(w, i->op[SETP_C]) ^ i->aux[AUX_C_FLIP];
+    return i->aux[AUX_BOOL] == FGS__M_BOOL_AND ? r & c
+        : i->aux[AUX_BOOL] == FGS__M_BOOL_OR   ? r | c
+                                               : r ^ c;
+}
+
+/* set: the value for true in the lanes of r, else zero. */
+static void write_set(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                      uint32_t r)
+{
+    FGS__ALIGN(64) l_u32 t[LANES];
+    l_u16 *half = (l_u16 *)t;
+    uint32_t yes = (uint32_t)i->imm;
+    int k;
+
+    if (i->aux[AUX_SET] == SET_32) {
+        for (k = 0; k < LANES; k++)
+            t[k] = (r >> k & 1) ? yes : 0;
+        blend_32(LANE_PTR(w, i->op[SETP_P]), t, w->exec);
+        return;
+    }
+    for (k = 0; k < LANES; k++)
+        half[k] = (uint16_t)((r >> k & 1) ? yes : 0);
+    blend_16(LANE_PTR(w, i->op[SETP_P]), half, w->exec);
+}
+
+/* Two comparisons a lane, low and high half. */
+static lane_next finish_pair(struct fgs__sim_warp *w,
+                             const struct fgs__sim_insn *i, uint32_t low,
+                             uint32_t high)
+{
+    FGS__ALIGN(64) l_u32 t[LANES];
+    uint32_t yes = (uint32_t)i->imm & 0xffff;
+    int k;
+
+    low = combined(w, i, low ^ i->aux[AUX_FLIP]);
+    high = combined(w, i, high ^ i->aux[AUX_FLIP]);
+    if (i->aux[AUX_SET] == SETP_PAIR) {
+        put_mask(w, i->op[SETP_P], low);
+        if (i->op[SETP_Q] != FGS__SIM_NOREF)
+            put_mask(w, i->op[SETP_Q], high);
+        return i + 1;
+    }
+    for (k = 0; k < LANES; k++)
+        t[k] = ((low >> k & 1) ? yes : 0) | ((high >> k & 1) ? yes << 16 : 0);
+    blend_32(LANE_PTR(w, i->op[SETP_P]), t, w->exec);
+    return i + 1;
+}
 
 /* r compared, before .and .or .xor with predicate c (ISA: q = !r op c). */
 static FGS__INLINE lane_next finish(struct fgs__sim_warp *w,
@@ -11,6 +72,10 @@ static FGS__INLINE lane_next finish(struct fgs__sim_warp *w,
     uint32_t c, q;
 
     r ^= i->aux[AUX_FLIP];
+    if (FGS__UNLIKELY(i->aux[AUX_SET])) {
+        write_set(w, i, combined(w, i, r));
+        return i + 1;
+    }
     q = ~r;
     if (FGS__UNLIKELY(i->aux[AUX_BOOL])) {
         c = *(const l_u32 *)fgs__sim_at(w, i->op[SETP_C]) ^
@@ -73,6 +138,32 @@ FLT(64, uint64_t, , )
 COMPARE(num_f32, l_f32, uint32_t, x == x && y == y)
 COMPARE(num_f64, l_f64, uint64_t, x == x && y == y)
 
+/* f16 and bf16, one or two a lane. */
+#define HALF_COMPARE(name, IN, EXPR)                                           \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        const l_u16 *a = LANE_PTR(w, i->op[SETP_A]);                           \
+        const l_u16 *b = LANE_PTR(w, i->op[SETP_B]);                           \
+        bool pair = i->aux[AUX_SET] >= SET_PAIR;                               \
+        uint32_t r[2] = { 0, 0 };                                              \
+        int k, n = HALVES(pair), step = pair;                                  \
+        for (k = 0; k < n; k++) {                                              \
+            const float x = IN(a[k]), y = IN(b[k]);                            \
+            r[k & step] |= (EXPR) ? 1u << (k >> step) : 0;                     \
+        }                                                                      \
+        return pair ? finish_pair(w, i, r[0], r[1]) : finish(w, i, r[0]);      \
+    }
+#define FLUSHED_F16(h) float_of_f16(flush_f16(h))
+#define HALF(name, IN)                                                         \
+    HALF_COMPARE(eq_##name, IN, x == y)                                        \
+    HALF_COMPARE(ne_##name, IN, x < y || x > y)                                \
+    HALF_COMPARE(lt_##name, IN, x < y)                                         \
+    HALF_COMPARE(le_##name, IN, x <= y)                                        \
+    HALF_COMPARE(num_##name, IN, x == x && y == y)
+HALF(f16, float_of_f16)
+HALF(f16_ftz, FLUSHED_F16)
+HALF(bf16, float_of_bf16)
+
 /* ------------------------------------------------------------- selector -- */
 
 /* Every comparison is one of five, with operands swapped or result turned. */
@@ -115,6 +206,16 @@ static const struct lane_row rows[] = {
     { FGS__OP_SETP, FGS__T_F64, LT, lt_f64 },
     { FGS__OP_SETP, FGS__T_F64, LE, le_f64 },
     { FGS__OP_SETP, FGS__T_F64, NUM, num_f64 },
+#define HALF_ROWS(T, name)                                                     \
+    { FGS__OP_SETP, FGS__T_##T, EQ, eq_##name },                               \
+    { FGS__OP_SETP, FGS__T_##T, NE, ne_##name },                               \
+    { FGS__OP_SETP, FGS__T_##T, LT, lt_##name },                               \
+    { FGS__OP_SETP, FGS__T_##T, LE, le_##name },                               \
+    { FGS__OP_SETP, FGS__T_##T, NUM, num_##name },
+    HALF_ROWS(F16, f16)
+    HALF_ROWS(F16X2, f16)
+    HALF_ROWS(BF16, bf16)
+    HALF_ROWS(BF16X2, bf16)
 };
 static const struct lane_row ftz_rows[] = {
     { FGS__OP_SETP, FGS__T_F32, EQ, eq_f32_ftz },
@@ -122,13 +223,17 @@ static const struct lane_row ftz_rows[] = {
     { FGS__OP_SETP, FGS__T_F32, LT, lt_f32_ftz },
     { FGS__OP_SETP, FGS__T_F32, LE, le_f32_ftz },
     { FGS__OP_SETP, FGS__T_F32, NUM, num_f32 },
+    HALF_ROWS(F16, f16_ftz)
+    HALF_ROWS(F16X2, f16_ftz)
 };
 
 static bool pick(const struct fgs__ptx_insn *src, struct fgs__sim_insn *out,
                  bool *swap)
 {
-    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
-    bool is_float = fgs__ptx_types[t].kind == FGS__K_FLOAT;
+    enum fgs__ptx_type t =
+        (enum fgs__ptx_type)src->type[src->op == FGS__OP_SET];
+    bool is_float = fgs__ptx_types[t].kind == FGS__K_FLOAT ||
+        fgs__ptx_types[t].kind == FGS__K_PACK;
     size_t k, n = sizeof forms / sizeof *forms;
     unsigned base, flip;
 
@@ -147,10 +252,10 @@ static bool pick(const struct fgs__ptx_insn *src, struct fgs__sim_insn *out,
     out->aux[AUX_FLIP] = flip ? UINT32_MAX : 0;
     if (src->mod[FGS__G_FTZ])
         out->run = find_row(ftz_rows, sizeof ftz_rows / sizeof *ftz_rows,
-                            src->op, t, base);
+                            FGS__OP_SETP, t, base);
     else
-        out->run = find_row(rows, sizeof rows / sizeof *rows, src->op, t,
-                            base);
+        out->run = find_row(rows, sizeof rows / sizeof *rows,
+                            FGS__OP_SETP, t, base);
     return out->run != NULL;
 }
 
@@ -169,12 +274,32 @@ static bool destinations(struct fgs__sim_decoder *d,
         out->op[SETP_Q] != FGS__SIM_NOREF;
 }
 
+/* set: integers get all ones, floats 1. */
+static bool set_destination(struct fgs__sim_decoder *d,
+                            const struct fgs__ptx_insn *src,
+                            struct fgs__sim_insn *out)
+{
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    bool pair = fgs__ptx_types[src->type[1]].kind == FGS__K_PACK;
+
+    out->imm = t == FGS__T_F32                          ? 0x3f800000
+        : t == FGS__T_F16 || t == FGS__T_F16X2          ? 0x3c00
+        : t == FGS__T_BF16 || t == FGS__T_BF16X2        ? 0x3f80
+                                                        : UINT32_MAX;
+    out->aux[AUX_SET] = pair               ? SET_PAIR
+        : fgs__ptx_types[t].bits == 16 ? SET_16
+                                       : SET_32;
+    out->op[SETP_P] = fgs__sim_ref_dst(d, &src->operand[0], t);
+    return out->op[SETP_P] != FGS__SIM_NOREF;
+}
+
 bool FGS__LEVEL(fgs__sim_sel_setp)(struct fgs__sim_decoder *d,
                                    const struct fgs__ptx_insn *src,
                                    struct fgs__sim_insn *out)
 {
     static const uint8_t groups[] = { FGS__G_CMP, FGS__G_BOOL, FGS__G_FTZ };
-    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    enum fgs__ptx_type t =
+        (enum fgs__ptx_type)src->type[src->op == FGS__OP_SET];
     bool swap;
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
@@ -184,8 +309,15 @@ bool FGS__LEVEL(fgs__sim_sel_setp)(struct fgs__sim_decoder *d,
     out->aux[AUX_BOOL] = src->mod[FGS__G_BOOL];
     if (src->operands != (out->aux[AUX_BOOL] ? 4 : 3))
         return false;
-    if (!destinations(d, &src->operand[0], out))
-        return false;
+    if (src->op == FGS__OP_SET) {
+        if (!set_destination(d, src, out))
+            return false;
+    } else {
+        out->aux[AUX_SET] = fgs__ptx_types[t].kind == FGS__K_PACK ? SETP_PAIR
+                                                                  : 0;
+        if (!destinations(d, &src->operand[0], out))
+            return false;
+    }
     out->op[SETP_A] = fgs__sim_ref_of(d, &src->operand[swap ? 2 : 1], t);
     out->op[SETP_B] = fgs__sim_ref_of(d, &src->operand[swap ? 1 : 2], t);
     if (out->aux[AUX_BOOL]) {
