@@ -1,4 +1,4 @@
-/* cu_memory.c -- entry points: allocations, copies, fills */
+/* cu_memory.c -- entry points: allocations */
 #include "sim/device.h"
 
 CUresult fgs__sim_cuMemGetInfo(size_t *avail, size_t *total)
@@ -40,19 +40,20 @@ CUresult fgs__sim_cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 /* A free waits for the context's work, as the driver's does, so that no op
  * loses its memory; then the memory goes between two epochs. */
 static CUresult release(struct fgs__sim_ctx *ctx, uint64_t addr,
-                        enum fgs__sim_memkind kind)
+                        uint32_t kinds)
 {
     struct fgs__sim_alloc_info info;
     CUresult r;
 
     if (!fgs__sim_mem_info(ctx->dev->mem, addr, &info) ||
-        info.range.lo != addr || info.kind != kind || info.owner != ctx)
+        info.range.lo != addr || !(kinds >> info.kind & 1) || info.going ||
+        info.owner != ctx)
         return CUDA_ERROR_INVALID_VALUE;
     ctx->users++;
     r = fgs__sim_ctx_wait(ctx);
     if (!r) {
         fgs__sim_pause(ctx->dev);
-        if (!fgs__sim_mem_release(ctx->dev->mem, addr, kind, ctx))
+        if (!fgs__sim_mem_release(ctx->dev->mem, addr, info.kind, ctx))
             r = CUDA_ERROR_INVALID_VALUE; /* somebody was faster */
         fgs__sim_resume(ctx->dev);
     }
@@ -68,7 +69,52 @@ CUresult fgs__sim_cuMemFree(CUdeviceptr ptr)
     if (r)
         return r;
     if (ptr) /* freeing 0 is a no-op in the driver too */
-        r = release(ctx, ptr, FGS__SIM_MEM_DEVICE);
+        r = release(ctx, ptr, 1u << FGS__SIM_MEM_DEVICE |
+                        1u << FGS__SIM_MEM_MANAGED | 1u << FGS__SIM_MEM_POOL);
+    return fgs__sim_leave(r);
+}
+
+/* Rows begin at multiples of 512 bytes, what every access can use. */
+CUresult fgs__sim_cuMemAllocPitch(CUdeviceptr *ptr, size_t *pPitch,
+                                  size_t WidthInBytes, size_t Height,
+                                  unsigned int ElementSizeBytes)
+{
+    size_t pitch = (WidthInBytes + FGS__SIM_ALLOC_ALIGN - 1) &
+        ~(size_t)(FGS__SIM_ALLOC_ALIGN - 1);
+    CUresult r;
+
+    if (!ptr || !pPitch || !WidthInBytes || !Height ||
+        WidthInBytes > 0x7fffffff || Height > SIZE_MAX / pitch ||
+        (ElementSizeBytes != 4 && ElementSizeBytes != 8 &&
+         ElementSizeBytes != 16))
+        return CUDA_ERROR_INVALID_VALUE;
+    r = fgs__sim_cuMemAlloc(ptr, pitch * Height);
+    if (!r)
+        *pPitch = pitch;
+    return r;
+}
+
+/* Host and device are one machine here: the memory needs no migration. */
+CUresult fgs__sim_cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes,
+                                    unsigned int flags)
+{
+    struct fgs__sim_alloc_info tag = { .flags = flags };
+    struct fgs__sim_range range = { 0, 0, NULL };
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    if (!ptr || !bytes ||
+        (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+        r = CUDA_ERROR_INVALID_VALUE;
+    else
+        r = fgs__sim_mem_alloc(ctx->dev->mem, bytes, 1, FGS__SIM_MEM_MANAGED,
+                               ctx, &range);
+    if (!r) {
+        fgs__sim_mem_tag(ctx->dev->mem, range.lo, &tag);
+        *ptr = range.lo;
+    }
     return fgs__sim_leave(r);
 }
 
@@ -76,6 +122,9 @@ CUresult fgs__sim_cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
 {
     const unsigned int known = CU_MEMHOSTALLOC_PORTABLE |
         CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    /* With unified addressing all of it is portable and mapped. */
+    struct fgs__sim_alloc_info tag = { .flags = flags |
+                                           CU_MEMHOSTALLOC_DEVICEMAP };
     struct fgs__sim_range range = { 0, 0, NULL };
     struct fgs__sim_ctx *ctx;
     CUresult r = fgs__sim_enter(&ctx);
@@ -87,9 +136,16 @@ CUresult fgs__sim_cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
     else
         r = fgs__sim_mem_alloc(ctx->dev->mem, bytes, 1, FGS__SIM_MEM_HOST, ctx,
                                &range);
-    if (!r)
+    if (!r) {
+        fgs__sim_mem_tag(ctx->dev->mem, range.lo, &tag);
         *ptr = range.host;
+    }
     return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuMemAllocHost(void **ptr, size_t bytes)
+{
+    return fgs__sim_cuMemHostAlloc(ptr, bytes, 0);
 }
 
 CUresult fgs__sim_cuMemFreeHost(void *ptr)
@@ -100,7 +156,69 @@ CUresult fgs__sim_cuMemFreeHost(void *ptr)
     if (r)
         return r;
     return fgs__sim_leave(
-        release(ctx, (uint64_t)(uintptr_t)ptr, FGS__SIM_MEM_HOST));
+        release(ctx, (uint64_t)(uintptr_t)ptr, 1u << FGS__SIM_MEM_HOST));
+}
+
+CUresult fgs__sim_cuMemHostRegister(void *p, size_t bytes, unsigned int flags)
+{
+    const unsigned int known = CU_MEMHOSTREGISTER_PORTABLE |
+        CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
+        r = CUDA_ERROR_NOT_SUPPORTED;
+    else if (!p || !bytes || flags & ~known ||
+             bytes > UINTPTR_MAX - (uintptr_t)p ||
+             fgs__sim_mem_is_device(ctx->dev->mem, (uintptr_t)p))
+        r = CUDA_ERROR_INVALID_VALUE;
+    else
+        r = fgs__sim_mem_register(ctx->dev->mem, (uintptr_t)p, bytes,
+                                  flags | CU_MEMHOSTREGISTER_DEVICEMAP, ctx);
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuMemHostUnregister(void *p)
+{
+    struct fgs__sim_alloc_info info;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    if (!p)
+        r = CUDA_ERROR_INVALID_VALUE;
+    else if (!fgs__sim_mem_info(ctx->dev->mem, (uintptr_t)p, &info) ||
+             info.kind != FGS__SIM_MEM_REGISTERED)
+        r = CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    else
+        r = release(ctx, (uintptr_t)p, 1u << FGS__SIM_MEM_REGISTERED);
+    return fgs__sim_leave(r);
+}
+
+static bool pinned(struct fgs__sim_ctx *ctx, const void *host,
+                   struct fgs__sim_alloc_info *info)
+{
+    return fgs__sim_mem_info(ctx->dev->mem, (uintptr_t)host, info) &&
+        (info->kind == FGS__SIM_MEM_HOST ||
+         info->kind == FGS__SIM_MEM_REGISTERED);
+}
+
+CUresult fgs__sim_cuMemHostGetFlags(unsigned int *flags, void *p)
+{
+    struct fgs__sim_alloc_info info;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    if (!flags || !pinned(ctx, p, &info))
+        r = CUDA_ERROR_INVALID_VALUE;
+    else
+        *flags = info.flags;
+    return fgs__sim_leave(r);
 }
 
 CUresult fgs__sim_cuMemHostGetDevicePointer(CUdeviceptr *ptr, void *host,
@@ -112,9 +230,7 @@ CUresult fgs__sim_cuMemHostGetDevicePointer(CUdeviceptr *ptr, void *host,
 
     if (r)
         return r;
-    if (!ptr || flags ||
-        !fgs__sim_mem_info(ctx->dev->mem, (uint64_t)(uintptr_t)host, &info) ||
-        info.kind != FGS__SIM_MEM_HOST)
+    if (!ptr || flags || !pinned(ctx, host, &info))
         r = CUDA_ERROR_INVALID_VALUE;
     else
         *ptr = (uint64_t)(uintptr_t)host;
@@ -139,222 +255,4 @@ CUresult fgs__sim_cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes,
             *bytes = range.hi - range.lo;
     }
     return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuPointerGetAttribute(void *data, CUpointer_attribute attrib,
-                                        CUdeviceptr ptr)
-{
-    struct fgs__sim_alloc_info info;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-    bool host;
-
-    if (r)
-        return r;
-    if (!data || !fgs__sim_mem_info(ctx->dev->mem, ptr, &info)) {
-        r = CUDA_ERROR_INVALID_VALUE;
-        goto leave;
-    }
-    host = info.kind == FGS__SIM_MEM_HOST;
-    switch (attrib) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)data =
-            (CUcontext)((const struct fgs__sim_ctx *)info.owner)->handle;
-        break;
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *(unsigned int *)data =
-            host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-        break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *(CUdeviceptr *)data = ptr;
-        break;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        if (host)
-            *(void **)data = (void *)(uintptr_t)ptr;
-        else
-            r = CUDA_ERROR_INVALID_VALUE;
-        break;
-    default:
-        r = CUDA_ERROR_NOT_SUPPORTED;
-    }
-leave:
-    return fgs__sim_leave(r);
-}
-
-/* -------------------------------------------------------------- copies -- */
-
-/* One side of a copy: device memory (or pinned, by its address), or pageable
- * host memory. */
-struct side {
-    bool host;       /* the call says it is a host pointer */
-    uint64_t addr;
-    bool pageable;
-};
-
-static CUresult check_side(struct fgs__sim_ctx *ctx, struct side *s,
-                           uint64_t bytes)
-{
-    struct fgs__sim_range range;
-    bool found = fgs__sim_mem_find(ctx->dev->mem, s->addr, &range);
-
-    s->pageable = s->host && !found;
-    if (s->host && !found)
-        return s->addr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    if (!found || bytes > range.hi - s->addr)
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
-}
-
-/* `wait`: for the copy to end.  Pageable memory is only looked at while the
- * call lasts: a source is staged, a destination waited for (the driver's
- * documented behaviour of such copies). */
-static CUresult copy(struct fgs__sim_ctx *ctx, struct side dst,
-                     struct side src, uint64_t bytes, CUstream stream,
-                     bool wait)
-{
-    struct fgs__sim_stream *s;
-    struct fgs__sim_op *op;
-    CUresult r = fgs__sim_stream_get(ctx, stream, &s);
-
-    if (r || !bytes)
-        return r;
-    r = check_side(ctx, &dst, bytes);
-    if (!r)
-        r = check_side(ctx, &src, bytes);
-    if (r)
-        return r;
-    op = fgs__sim_op_make(s, FGS__SIM_OP_COPY);
-    if (!op)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    op->u.copy.bytes = bytes;
-    op->u.copy.dst_va = dst.addr;
-    op->u.copy.src_va = src.addr;
-    op->u.copy.local = !dst.host && !src.host;
-    if (dst.pageable)
-        op->u.copy.dst = (char *)(uintptr_t)dst.addr;
-    if (src.pageable)
-        op->u.copy.src = (const char *)(uintptr_t)src.addr;
-    if (src.pageable && !wait) {
-        op->u.copy.staged = fgs__alloc(&ctx->dev->alloc, bytes);
-        if (!op->u.copy.staged) {
-            fgs__sim_op_free(op);
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
-        memcpy(op->u.copy.staged, op->u.copy.src, bytes);
-        op->u.copy.src = op->u.copy.staged;
-    }
-    fgs__sim_op_enqueue(op);
-    return wait || dst.pageable ? fgs__sim_stream_wait(s) : CUDA_SUCCESS;
-}
-
-static struct side device_side(CUdeviceptr ptr)
-{
-    return (struct side){ .addr = ptr };
-}
-
-static struct side host_side(const void *ptr)
-{
-    return (struct side){ .host = true, .addr = (uint64_t)(uintptr_t)ptr };
-}
-
-static CUresult enter_copy(struct side dst, struct side src, uint64_t bytes,
-                           CUstream stream, bool wait)
-{
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-
-    if (r)
-        return r;
-    return fgs__sim_leave(copy(ctx, dst, src, bytes, stream, wait));
-}
-
-CUresult fgs__sim_cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t bytes)
-{
-    return enter_copy(device_side(dst), host_side(src), bytes, NULL, true);
-}
-
-CUresult fgs__sim_cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t bytes)
-{
-    return enter_copy(host_side(dst), device_side(src), bytes, NULL, true);
-}
-
-/* Device to device does not wait on the host side. */
-CUresult fgs__sim_cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
-{
-    return enter_copy(device_side(dst), device_side(src), bytes, NULL, false);
-}
-
-CUresult fgs__sim_cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src,
-                                    size_t bytes, CUstream stream)
-{
-    return enter_copy(device_side(dst), host_side(src), bytes, stream, false);
-}
-
-CUresult fgs__sim_cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes,
-                                    CUstream stream)
-{
-    return enter_copy(host_side(dst), device_side(src), bytes, stream, false);
-}
-
-CUresult fgs__sim_cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src,
-                                    size_t bytes, CUstream stream)
-{
-    return enter_copy(device_side(dst), device_side(src), bytes, stream,
-                      false);
-}
-
-static CUresult fill(CUdeviceptr dst, uint32_t value, uint32_t width,
-                     size_t count, CUstream stream)
-{
-    struct fgs__sim_stream *s;
-    struct fgs__sim_range range;
-    struct fgs__sim_op *op;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-
-    if (r)
-        return r;
-    r = fgs__sim_stream_get(ctx, stream, &s);
-    if (r || !count)
-        goto leave;
-    r = CUDA_ERROR_INVALID_VALUE;
-    if (dst % width || !fgs__sim_mem_find(ctx->dev->mem, dst, &range) ||
-        count > (range.hi - dst) / width)
-        goto leave;
-    r = CUDA_ERROR_OUT_OF_MEMORY;
-    op = fgs__sim_op_make(s, FGS__SIM_OP_FILL);
-    if (!op)
-        goto leave;
-    op->u.fill.va = dst;
-    op->u.fill.count = count;
-    op->u.fill.value = value;
-    op->u.fill.width = width;
-    fgs__sim_op_enqueue(op);
-    r = CUDA_SUCCESS;
-leave:
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuMemsetD8(CUdeviceptr dst, unsigned char value,
-                             size_t count)
-{
-    return fill(dst, value, 1, count, NULL);
-}
-
-CUresult fgs__sim_cuMemsetD32(CUdeviceptr dst, unsigned int value,
-                              size_t count)
-{
-    return fill(dst, value, 4, count, NULL);
-}
-
-CUresult fgs__sim_cuMemsetD8Async(CUdeviceptr dst, unsigned char value,
-                                  size_t count, CUstream stream)
-{
-    return fill(dst, value, 1, count, stream);
-}
-
-CUresult fgs__sim_cuMemsetD32Async(CUdeviceptr dst, unsigned int value,
-                                   size_t count, CUstream stream)
-{
-    return fill(dst, value, 4, count, stream);
 }

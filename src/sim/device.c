@@ -264,7 +264,9 @@ void fgs__sim_device_halt(struct fgs__sim_device *dev)
     fgs__sim_pool_free(dev);
     pthread_mutex_lock(&fgs__sim_driver.lock);
     fgs__sim_sms_free(dev);
+    fgs__sim_vmm_free(dev);
     fgs__sim_mem_free(dev->mem);
+    fgs__sim_pools_free(dev);
     fgs__sim_handles_free(&dev->handles, &a);
     conds_free(dev);
     fgs__free(&a, dev);

@@ -29,6 +29,8 @@ enum {
 };
 /* Device time at boot: %globaltimer is never 0. */
 #define FGS__SIM_BOOT_PS (1000000ull * FGS__SIM_PS_PER_NS)
+/* Largest reservation of addresses, largest memory of a handle. */
+#define FGS__SIM_VMM_MOST (1ull << 44)
 
 enum {
     FGS__SIM_ALLOC_ALIGN = 512,
@@ -56,7 +58,16 @@ enum fgs__sim_kind {
     FGS__SIM_KIND_MODULE,
     FGS__SIM_KIND_FUNC,
     FGS__SIM_KIND_STREAM,
-    FGS__SIM_KIND_EVENT
+    FGS__SIM_KIND_EVENT,
+    FGS__SIM_KIND_POOL,
+    FGS__SIM_KIND_VMM,
+    FGS__SIM_KIND_LIBRARY,
+    FGS__SIM_KIND_KERNEL,
+    FGS__SIM_KIND_LINK,
+    FGS__SIM_KIND_GRAPH,
+    FGS__SIM_KIND_NODE,
+    FGS__SIM_KIND_EXEC,
+    FGS__SIM_KIND_USER
 };
 
 /* A handle is a number, no address: serial, kind and slot, in a range where
@@ -80,13 +91,31 @@ void fgs__sim_handles_free(struct fgs__sim_handles *t, const fgs_allocator *a);
 enum fgs__sim_memkind {
     FGS__SIM_MEM_DEVICE, /* cuMemAlloc                                       */
     FGS__SIM_MEM_MODULE, /* a module's variable                              */
-    FGS__SIM_MEM_HOST    /* cuMemHostAlloc: same address on both sides       */
+    FGS__SIM_MEM_HOST,   /* cuMemHostAlloc: same address on both sides       */
+    FGS__SIM_MEM_MANAGED, /* cuMemAllocManaged: the same                     */
+    FGS__SIM_MEM_REGISTERED, /* the program's own host memory                */
+    FGS__SIM_MEM_POOL,   /* cuMemAllocAsync                                  */
+    FGS__SIM_MEM_MAPPED  /* cuMemMap                                         */
+};
+
+struct fgs__sim_mempool {
+    struct fgs__sim_mempool *next;
+    uintptr_t handle;          /* 0 = destroyed                              */
+    uint64_t used, high;       /* bytes of its allocations                   */
+    uint64_t reserved_high, max, threshold;
+    int reuse[3];
 };
 
 struct fgs__sim_alloc_info {
     struct fgs__sim_range range;
     enum fgs__sim_memkind kind;
     const void *owner; /* context */
+    uint64_t id;       /* no other allocation has it                         */
+    unsigned int flags; /* as they were asked for                            */
+    bool going;        /* a free of it is in a stream                        */
+    bool access;       /* of MAPPED                                          */
+    struct fgs__sim_mempool *pool;
+    void *vmm;         /* of MAPPED: what is mapped                          */
 };
 
 CUresult fgs__sim_mem_make(struct fgs__sim_mem **out, uint64_t bytes,
@@ -95,6 +124,24 @@ void fgs__sim_mem_free(struct fgs__sim_mem *mem);
 CUresult fgs__sim_mem_alloc(struct fgs__sim_mem *mem, uint64_t bytes,
                             uint64_t align, enum fgs__sim_memkind kind,
                             const void *owner, struct fgs__sim_range *out);
+/* The program's memory [addr, addr + bytes). */
+CUresult fgs__sim_mem_register(struct fgs__sim_mem *mem, uint64_t addr,
+                               uint64_t bytes, unsigned int flags,
+                               const void *owner);
+/* Set what the caller of an allocation wants to find again; addr is its
+ * begin. */
+void fgs__sim_mem_tag(struct fgs__sim_mem *mem, uint64_t addr,
+                      const struct fgs__sim_alloc_info *with);
+/* Does the address belong to the device, allocated or not? */
+bool fgs__sim_mem_is_device(const struct fgs__sim_mem *mem, uint64_t addr);
+/* Map an item of another's making; take those in [lo, hi) away. */
+CUresult fgs__sim_mem_map(struct fgs__sim_mem *mem,
+                          const struct fgs__sim_alloc_info *info);
+void fgs__sim_mem_unmap(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi);
+void fgs__sim_mem_access(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi,
+                         bool access);
+/* Count bytes that have no address; false = there are not so many. */
+bool fgs__sim_mem_count(struct fgs__sim_mem *mem, int64_t bytes);
 /* The allocation that begins at `addr`; false = none of this kind. */
 bool fgs__sim_mem_release(struct fgs__sim_mem *mem, uint64_t addr,
                           enum fgs__sim_memkind kind, const void *owner);
@@ -128,6 +175,8 @@ struct fgs__sim_device {
     struct fgs__sim_mem *mem;
     struct fgs__sim_sm *sm;
     struct fgs__sim_handles handles;
+    struct fgs__sim_mempool *pools; /* made by the program, destroyed too    */
+    struct fgs__sim_vmm *vmm;  /* handles and reservations: vmm.c            */
     struct fgs__sim_ctx *ctxs;
     uint64_t now_ps;           /* start of the next epoch                    */
     uint64_t epochs;
@@ -186,6 +235,8 @@ struct fgs__sim_driver {
     uint32_t primary_refs;
     unsigned int primary_flags;
     unsigned long long ctx_ids;
+    struct fgs__sim_mempool pool; /* the default one                         */
+    struct fgs__sim_mempool *current_pool; /* NULL = the default one         */
 };
 extern struct fgs__sim_driver fgs__sim_driver;
 
@@ -278,10 +329,31 @@ struct fgs__sim_event {
     struct fgs__sim_mark *mark; /* of the last record, NULL = never          */
 };
 
+/* One side of a copy: rows of `pitch` bytes, planes of `slice`. */
+struct fgs__sim_side {
+    char *host;                /* pageable bytes, NULL = va                  */
+    uint64_t va;
+    uint64_t pitch, slice;
+};
+
+struct fgs__sim_copy_op {
+    struct fgs__sim_side dst, src;
+    uint64_t width, rows, planes;
+    void *staged;              /* copy of the source, owned                  */
+    bool local;                /* device to device                           */
+};
+/* Bytes from the first to the last one of a side. */
+uint64_t fgs__sim_span(const struct fgs__sim_copy_op *c,
+                       const struct fgs__sim_side *side);
+/* Copy a block; the addresses are host bytes. */
+void fgs__sim_copy_block(const struct fgs__sim_copy_op *c, char *dst,
+                         const char *src);
+
 enum fgs__sim_op_kind {
     FGS__SIM_OP_KERNEL,
     FGS__SIM_OP_COPY,
     FGS__SIM_OP_FILL,
+    FGS__SIM_OP_FREE,
     FGS__SIM_OP_RECORD,
     FGS__SIM_OP_WAIT,
     FGS__SIM_OP_HOST
@@ -306,17 +378,13 @@ struct fgs__sim_op {
             unsigned char *params;
             bool programmatic; /* may overlap the kernel before it           */
         } kernel;
+        struct fgs__sim_copy_op copy;
         struct {
-            char *dst;         /* pageable host bytes, NULL = dst_va         */
-            const char *src;
-            uint64_t dst_va, src_va, bytes;
-            void *staged;      /* copy of the source, owned                  */
-            bool local;        /* device to device                           */
-        } copy;
-        struct {
-            uint64_t va, count;
-            uint32_t value, width;
+            uint64_t va, count; /* units of a row                            */
+            uint64_t rows, pitch;
+            uint32_t value, width; /* of a unit, bytes                       */
         } fill;
+        uint64_t free_va;
         struct fgs__sim_mark *mark;
         struct {
             CUhostFn fn;
@@ -349,6 +417,9 @@ struct fgs__sim_op *fgs__sim_op_make(struct fgs__sim_stream *s,
                                      enum fgs__sim_op_kind kind);
 void fgs__sim_op_free(struct fgs__sim_op *op);
 void fgs__sim_op_enqueue(struct fgs__sim_op *op);
+/* Hand an op over: to its stream, or to the graph that the stream is captured
+ * into.  The op is gone in every case. */
+CUresult fgs__sim_submit(struct fgs__sim_op *op);
 /* Wait for everything that is in the stream now; returns the sticky error. */
 CUresult fgs__sim_stream_wait(struct fgs__sim_stream *s);
 
@@ -418,6 +489,23 @@ bool fgs__sim_hostfn_make(struct fgs__sim_device *dev);
 void fgs__sim_hostfn_free(struct fgs__sim_device *dev);
 void fgs__sim_hostfn_post(struct fgs__sim_device *dev, struct fgs__sim_op *op);
 bool fgs__sim_hostfn_busy(const struct fgs__sim_device *dev);
+
+/* ------------------------------------------------------ capture: graph -- */
+
+/* Is a stream captured? */
+bool fgs__sim_captured(const struct fgs__sim_stream *s);
+/* A call that a capture cannot hold: spoils the capture; its error. */
+CUresult fgs__sim_capture_refuse(struct fgs__sim_stream *s);
+
+/* Of a device that halts. */
+void fgs__sim_pools_free(struct fgs__sim_device *dev);
+void fgs__sim_vmm_free(struct fgs__sim_device *dev);
+
+/* Are address, size and pitch of a fill good? */
+CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op);
+/* A copy as a call describes it. */
+CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
+                             struct fgs__sim_copy_op *out);
 
 /* ----------------------------------------------------- entry points -- */
 

@@ -36,6 +36,7 @@ struct fgs__sim_mem {
     uint64_t space;        /* bytes of both */
     uint64_t next;         /* offset where the next one is tried first */
     uint64_t total, used;
+    uint64_t ids;
 };
 
 static void *map(void *hint, uint64_t bytes, int prot)
@@ -76,12 +77,18 @@ free_mem:
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* Has it an address of the host, in a mapping of its own? */
+static bool is_host(enum fgs__sim_memkind kind)
+{
+    return kind == FGS__SIM_MEM_HOST || kind == FGS__SIM_MEM_MANAGED;
+}
+
 void fgs__sim_mem_free(struct fgs__sim_mem *mem)
 {
     if (!mem)
         return;
     for (size_t i = 0; i < mem->count; i++) {
-        if (mem->item[i].info.kind == FGS__SIM_MEM_HOST)
+        if (is_host(mem->item[i].info.kind))
             munmap(mem->item[i].info.range.host, mem->item[i].span);
     }
     pthread_rwlock_destroy(&mem->lock);
@@ -127,14 +134,48 @@ bool fgs__sim_mem_info(struct fgs__sim_mem *mem, uint64_t addr,
     return found;
 }
 
+static bool joins(const struct item *a, const struct item *b)
+{
+    return b->info.kind == FGS__SIM_MEM_MAPPED && b->info.access &&
+        a->info.range.hi == b->info.range.lo &&
+        a->info.range.host + (a->info.range.hi - a->info.range.lo) ==
+            b->info.range.host;
+}
+
+/* Neighbours that are mapped behind each other are one range. */
+static void widen(const struct fgs__sim_mem *mem, size_t i,
+                  struct fgs__sim_range *out)
+{
+    size_t first = i, last = i;
+
+    while (first > 0 && mem->item[first - 1].info.access &&
+           joins(&mem->item[first - 1], &mem->item[first]))
+        first--;
+    while (last + 1 < mem->count &&
+           joins(&mem->item[last], &mem->item[last + 1]))
+        last++;
+    out->lo = mem->item[first].info.range.lo;
+    out->host = mem->item[first].info.range.host;
+    out->hi = mem->item[last].info.range.hi;
+}
+
 bool fgs__sim_mem_find(struct fgs__sim_mem *mem, uint64_t addr,
                        struct fgs__sim_range *out)
 {
-    struct fgs__sim_alloc_info info;
-    bool found = fgs__sim_mem_info(mem, addr, &info);
+    size_t i;
+    bool found;
 
-    if (found)
-        *out = info.range;
+    pthread_rwlock_rdlock(&mem->lock);
+    i = lower(mem, addr);
+    found = holds(mem, i, addr);
+    if (found && mem->item[i].info.kind == FGS__SIM_MEM_MAPPED) {
+        found = mem->item[i].info.access;
+        if (found)
+            widen(mem, i, out);
+    } else if (found) {
+        *out = mem->item[i].info.range;
+    }
+    pthread_rwlock_unlock(&mem->lock);
     return found;
 }
 
@@ -170,6 +211,7 @@ static void insert(struct fgs__sim_mem *mem, const struct item *it)
     memmove(&mem->item[i + 1], &mem->item[i],
             (mem->count - i) * sizeof *mem->item);
     mem->item[i] = *it;
+    mem->item[i].info.id = ++mem->ids;
     mem->count++;
     atomic_fetch_add_explicit(&mem->generation, 1, memory_order_release);
 }
@@ -218,7 +260,7 @@ CUresult fgs__sim_mem_alloc(struct fgs__sim_mem *mem, uint64_t bytes,
                             uint64_t align, enum fgs__sim_memkind kind,
                             const void *owner, struct fgs__sim_range *out)
 {
-    bool host = kind == FGS__SIM_MEM_HOST;
+    bool host = is_host(kind);
     uint64_t unit = host ? PAGE : ALIGN;
     struct item it = { .info = { .kind = kind, .owner = owner } };
     CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -274,9 +316,11 @@ static void remove_at(struct fgs__sim_mem *mem, size_t i)
             (mem->count - i - 1) * sizeof *mem->item);
     mem->count--;
     atomic_fetch_add_explicit(&mem->generation, 1, memory_order_release);
-    if (it.info.kind == FGS__SIM_MEM_HOST) {
+    if (is_host(it.info.kind)) {
         munmap(it.info.range.host, it.span);
-    } else {
+    } else if (it.span) {
+        if (it.info.pool)
+            it.info.pool->used -= it.span - ALIGN;
         mem->used -= it.span - ALIGN;
         forget(it.info.range.host, it.span);
     }
@@ -306,4 +350,110 @@ void fgs__sim_mem_release_owner(struct fgs__sim_mem *mem, const void *owner)
             remove_at(mem, i);
     }
     pthread_rwlock_unlock(&mem->lock);
+}
+
+/* ------------------------------------------ memory of another's making -- */
+
+/* Insert an item without bytes of ours; the caller holds the lock. */
+static CUresult adopt(struct fgs__sim_mem *mem,
+                      const struct fgs__sim_alloc_info *info, CUresult taken)
+{
+    struct item it = { .info = *info };
+    size_t i = lower(mem, info->range.lo);
+    void *items = mem->item;
+
+    if (i < mem->count && mem->item[i].info.range.lo < info->range.hi)
+        return taken;
+    if (!fgs__vec_reserve(mem->alloc, &items, &mem->cap, mem->count,
+                          sizeof *mem->item))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    mem->item = items;
+    insert(mem, &it);
+    return CUDA_SUCCESS;
+}
+
+CUresult fgs__sim_mem_register(struct fgs__sim_mem *mem, uint64_t addr,
+                               uint64_t bytes, unsigned int flags,
+                               const void *owner)
+{
+    struct fgs__sim_alloc_info info = {
+        .range = { addr, addr + bytes, (char *)(uintptr_t)addr },
+        .kind = FGS__SIM_MEM_REGISTERED, .owner = owner, .flags = flags
+    };
+    CUresult r;
+
+    pthread_rwlock_wrlock(&mem->lock);
+    r = adopt(mem, &info, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    pthread_rwlock_unlock(&mem->lock);
+    return r;
+}
+
+CUresult fgs__sim_mem_map(struct fgs__sim_mem *mem,
+                          const struct fgs__sim_alloc_info *info)
+{
+    CUresult r;
+
+    pthread_rwlock_wrlock(&mem->lock);
+    r = adopt(mem, info, CUDA_ERROR_INVALID_VALUE);
+    pthread_rwlock_unlock(&mem->lock);
+    return r;
+}
+
+void fgs__sim_mem_unmap(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi)
+{
+    pthread_rwlock_wrlock(&mem->lock);
+    for (size_t i = lower(mem, lo);
+         i < mem->count && mem->item[i].info.range.lo < hi;)
+        remove_at(mem, i);
+    pthread_rwlock_unlock(&mem->lock);
+}
+
+void fgs__sim_mem_access(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi,
+                         bool access)
+{
+    pthread_rwlock_wrlock(&mem->lock);
+    for (size_t i = lower(mem, lo);
+         i < mem->count && mem->item[i].info.range.lo < hi; i++)
+        mem->item[i].info.access = access;
+    atomic_fetch_add_explicit(&mem->generation, 1, memory_order_release);
+    pthread_rwlock_unlock(&mem->lock);
+}
+
+void fgs__sim_mem_tag(struct fgs__sim_mem *mem, uint64_t addr,
+                      const struct fgs__sim_alloc_info *with)
+{
+    size_t i;
+
+    pthread_rwlock_wrlock(&mem->lock);
+    i = lower(mem, addr);
+    if (holds(mem, i, addr)) {
+        struct fgs__sim_alloc_info *info = &mem->item[i].info;
+
+        if (with->pool && !info->pool) {
+            with->pool->used += mem->item[i].span - ALIGN;
+            if (with->pool->used > with->pool->high)
+                with->pool->high = with->pool->used;
+        }
+        info->flags = with->flags;
+        info->pool = with->pool;
+        info->going = with->going;
+    }
+    pthread_rwlock_unlock(&mem->lock);
+}
+
+bool fgs__sim_mem_is_device(const struct fgs__sim_mem *mem, uint64_t addr)
+{
+    return addr - (uint64_t)(uintptr_t)mem->reserve < mem->space;
+}
+
+bool fgs__sim_mem_count(struct fgs__sim_mem *mem, int64_t bytes)
+{
+    bool ok;
+
+    pthread_rwlock_wrlock(&mem->lock);
+    ok = bytes < 0 || (uint64_t)bytes <= mem->total - mem->used;
+    if (ok)
+        mem->used += (uint64_t)bytes;
+    pthread_rwlock_unlock(&mem->lock);
+    return ok;
 }

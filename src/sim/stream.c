@@ -92,6 +92,7 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
         fgs__sim_mark_drop(dev, op->u.mark);
         break;
     case FGS__SIM_OP_FILL:
+    case FGS__SIM_OP_FREE:
     case FGS__SIM_OP_HOST:
         break;
     }
@@ -109,6 +110,24 @@ void fgs__sim_op_enqueue(struct fgs__sim_op *op)
     s->tail = &op->next;
     dev->fresh = true;
     pthread_cond_signal(&dev->work);
+}
+
+bool fgs__sim_captured(const struct fgs__sim_stream *s)
+{
+    (void)s;
+    return false;
+}
+
+CUresult fgs__sim_capture_refuse(struct fgs__sim_stream *s)
+{
+    (void)s;
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+CUresult fgs__sim_submit(struct fgs__sim_op *op)
+{
+    fgs__sim_op_enqueue(op);
+    return CUDA_SUCCESS;
 }
 
 static bool stream_reached(struct fgs__sim_waiter *w)
@@ -178,33 +197,48 @@ static void lock_busy(struct fgs__sim_device *dev)
     dev->busy = false;
 }
 
-static FGS__DEVICE_MEMORY void copy_now(struct fgs__sim_device *dev,
-                                        struct fgs__sim_op *op)
+static void copy_now(struct fgs__sim_device *dev, struct fgs__sim_op *op)
 {
-    uint64_t bytes = op->u.copy.bytes;
-    char *dst = op->u.copy.dst;
-    const char *src = op->u.copy.src;
+    const struct fgs__sim_copy_op *c = &op->u.copy;
+    char *dst = c->dst.host, *src = c->src.host;
 
     if (!dst)
-        dst = fgs__sim_mem_host(dev->mem, op->u.copy.dst_va, bytes);
+        dst = fgs__sim_mem_host(dev->mem, c->dst.va, fgs__sim_span(c, &c->dst));
     if (!src)
-        src = fgs__sim_mem_host(dev->mem, op->u.copy.src_va, bytes);
+        src = fgs__sim_mem_host(dev->mem, c->src.va, fgs__sim_span(c, &c->src));
     if (!dst || !src) {
         fgs__sim_ctx_fault(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS,
                            "a copy's memory was freed before the copy ran");
         return;
     }
     unlock_busy(dev);
-    memmove(dst, src, bytes);
+    fgs__sim_copy_block(c, dst, src);
     lock_busy(dev);
 }
 
-static FGS__DEVICE_MEMORY void fill_now(struct fgs__sim_device *dev,
-                                        struct fgs__sim_op *op)
+static FGS__DEVICE_MEMORY void fill_row(char *dst, uint64_t n, uint32_t width,
+                                        uint32_t value)
 {
-    uint64_t n = op->u.fill.count;
-    uint32_t width = op->u.fill.width, value = op->u.fill.value;
-    char *dst = fgs__sim_mem_host(dev->mem, op->u.fill.va, n * width);
+    uint16_t *half = (uint16_t *)(void *)dst;
+    uint32_t *word = (uint32_t *)(void *)dst;
+
+    if (width == 1) {
+        memset(dst, (int)value, n);
+    } else if (width == 2) {
+        for (uint64_t i = 0; i < n; i++)
+            half[i] = (uint16_t)value;
+    } else {
+        for (uint64_t i = 0; i < n; i++)
+            word[i] = value;
+    }
+}
+
+static void fill_now(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    uint64_t n = op->u.fill.count, rows = op->u.fill.rows;
+    uint32_t width = op->u.fill.width;
+    char *dst = fgs__sim_mem_host(dev->mem, op->u.fill.va,
+                                  (rows - 1) * op->u.fill.pitch + n * width);
 
     if (!dst) {
         fgs__sim_ctx_fault(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS,
@@ -212,20 +246,24 @@ static FGS__DEVICE_MEMORY void fill_now(struct fgs__sim_device *dev,
         return;
     }
     unlock_busy(dev);
-    if (width == 1) {
-        memset(dst, (int)value, n);
-    } else {
-        uint32_t *p = (uint32_t *)(void *)dst;
-
-        for (uint64_t i = 0; i < n; i++)
-            p[i] = value;
-    }
+    for (uint64_t y = 0; y < rows; y++)
+        fill_row(dst + y * op->u.fill.pitch, n, width, op->u.fill.value);
     lock_busy(dev);
+}
+
+/* Between two epochs: nothing runs that could look at it. */
+static void free_now(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    struct fgs__sim_alloc_info info;
+
+    if (fgs__sim_mem_info(dev->mem, op->u.free_va, &info))
+        fgs__sim_mem_release(dev->mem, op->u.free_va, info.kind,
+                             op->stream->ctx);
 }
 
 static uint64_t copy_ps(const struct fgs__sim_op *op)
 {
-    uint64_t bytes = op->u.copy.bytes;
+    uint64_t bytes = op->u.copy.width * op->u.copy.rows * op->u.copy.planes;
 
     return FGS__SIM_COPY_PS +
         (op->u.copy.local ? bytes / FGS__SIM_DEVICE_BYTES_PS
@@ -264,8 +302,12 @@ static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
         break;
     case FGS__SIM_OP_FILL:
         op->end_ps = ready + FGS__SIM_COPY_PS +
-            op->u.fill.count * op->u.fill.width / FGS__SIM_DEVICE_BYTES_PS;
+            op->u.fill.count * op->u.fill.rows * op->u.fill.width /
+                FGS__SIM_DEVICE_BYTES_PS;
         fill_now(dev, op);
+        break;
+    case FGS__SIM_OP_FREE:
+        free_now(dev, op);
         break;
     case FGS__SIM_OP_RECORD:
         op->u.mark->ps = ready;
