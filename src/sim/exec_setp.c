@@ -1,4 +1,5 @@
 /* exec_setp.c -- setp, set: compare, combine with a predicate, write */
+#include "sim/compare.h"
 #include "sim/half.h"
 
 enum { SETP_P, SETP_A, SETP_B, SETP_Q, SETP_C };
@@ -97,46 +98,54 @@ static FGS__INLINE lane_next finish(struct fgs__sim_warp *w,
     return i + 1;
 }
 
-#define COMPARE(name, T, ACC, EXPR)                                            \
+#define COMPARE(name, T)                                                       \
     HANDLER(name)                                                              \
     {                                                                          \
         const T *a = LANE_PTR(w, i->op[SETP_A]);                               \
         const T *b = LANE_PTR(w, i->op[SETP_B]);                               \
-        ACC r = 0;                                                             \
-        int k;                                                                 \
-        FGS__EACH                                                              \
-        for (k = 0; k < LANES; k++) {                                          \
-            const T x = a[k], y = b[k];                                        \
-            r |= (EXPR) ? (ACC)1 << k : 0;                                     \
-        }                                                                      \
-        return finish(w, i, (uint32_t)r);                                      \
+        return finish(w, i, mask_##name(a, b));                                \
     }
 
-#define INT(N, ACC)                                                            \
-    COMPARE(eq_##N, l_u##N, ACC, x == y)                                       \
-    COMPARE(lt_u##N, l_u##N, ACC, x < y)                                       \
-    COMPARE(le_u##N, l_u##N, ACC, x <= y)                                      \
-    COMPARE(lt_s##N, l_s##N, ACC, x < y)                                       \
-    COMPARE(le_s##N, l_s##N, ACC, x <= y)
-INT(16, uint32_t)
-INT(32, uint32_t)
-INT(64, uint64_t)
+#define INT(N)                                                                 \
+    COMPARE(eq_u##N, l_u##N)                                                   \
+    COMPARE(lt_u##N, l_u##N)                                                   \
+    COMPARE(le_u##N, l_u##N)                                                   \
+    COMPARE(lt_s##N, l_s##N)                                                   \
+    COMPARE(le_s##N, l_s##N)
+INT(16)
+INT(32)
+INT(64)
 
-static FGS__INLINE float flush(float x)
+#define FLT(N)                                                                 \
+    COMPARE(eq_f##N, l_f##N)                                                   \
+    COMPARE(ne_f##N, l_f##N)                                                   \
+    COMPARE(lt_f##N, l_f##N)                                                   \
+    COMPARE(le_f##N, l_f##N)                                                   \
+    COMPARE(num_f##N, l_f##N)
+FLT(32)
+FLT(64)
+
+static FGS__INLINE void flush(float *t, const l_f32 *a)
 {
-    return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
+    int k;
+    FGS__EACH
+    for (k = 0; k < LANES; k++)
+        t[k] = __builtin_fabsf(a[k]) < 0x1p-126f ? __builtin_copysignf(0, a[k])
+                                                 : a[k];
 }
 
-#define FLT(N, ACC, F, suffix)                                                 \
-    COMPARE(eq_f##N##suffix, l_f##N, ACC, F(x) == F(y))                        \
-    COMPARE(ne_f##N##suffix, l_f##N, ACC, F(x) < F(y) || F(x) > F(y))          \
-    COMPARE(lt_f##N##suffix, l_f##N, ACC, F(x) < F(y))                         \
-    COMPARE(le_f##N##suffix, l_f##N, ACC, F(x) <= F(y))
-FLT(32, uint32_t, , )
-FLT(32, uint32_t, flush, _ftz)
-FLT(64, uint64_t, , )
-COMPARE(num_f32, l_f32, uint32_t, x == x && y == y)
-COMPARE(num_f64, l_f64, uint64_t, x == x && y == y)
+#define COMPARE_FTZ(name)                                                      \
+    HANDLER(name##_ftz)                                                        \
+    {                                                                          \
+        FGS__ALIGN(64) float a[LANES], b[LANES];                               \
+        flush(a, LANE_PTR(w, i->op[SETP_A]));                                  \
+        flush(b, LANE_PTR(w, i->op[SETP_B]));                                  \
+        return finish(w, i, mask_##name(a, b));                                \
+    }
+COMPARE_FTZ(eq_f32)
+COMPARE_FTZ(ne_f32)
+COMPARE_FTZ(lt_f32)
+COMPARE_FTZ(le_f32)
 
 /* f16 and bf16, one or two a lane. */
 #define HALF_COMPARE(name, IN, EXPR)                                           \
@@ -185,9 +194,9 @@ static const struct {
 };
 
 #define INT_ROWS(N)                                                            \
-    { FGS__OP_SETP, FGS__T_B##N, EQ, eq_##N },                                 \
-    { FGS__OP_SETP, FGS__T_U##N, EQ, eq_##N },                                 \
-    { FGS__OP_SETP, FGS__T_S##N, EQ, eq_##N },                                 \
+    { FGS__OP_SETP, FGS__T_B##N, EQ, eq_u##N },                                 \
+    { FGS__OP_SETP, FGS__T_U##N, EQ, eq_u##N },                                 \
+    { FGS__OP_SETP, FGS__T_S##N, EQ, eq_u##N },                                 \
     { FGS__OP_SETP, FGS__T_U##N, LT, lt_u##N },                                \
     { FGS__OP_SETP, FGS__T_S##N, LT, lt_s##N },                                \
     { FGS__OP_SETP, FGS__T_U##N, LE, le_u##N },                                \
