@@ -392,11 +392,14 @@ static unsigned parse_list(struct fgs__parse *p, struct fgs__ptx_operand *list,
 static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
                            bool label)
 {
+    /* Checks may form the address of an operand that is not there. */
+    static struct fgs__ptx_operand none[OPERANDS];
     struct fgs__ptx_operand list[OPERANDS];
     struct fgs__pending *before = p->scope->pending;
     bool ok;
     unsigned n = parse_list(p, list, label, &ok);
 
+    i->operand = none;
     if (n) {
         i->operand = fgs__parse_alloc(p, n * sizeof *list);
         if (i->operand)

@@ -147,8 +147,8 @@ static int version_part(const char **s, const char *end)
 {
     int v = 0, n = 0;
 
-    for (; *s < end && **s >= '0' && **s <= '9'; n++)
-        v = v * 10 + (*(*s)++ - '0') % 1000;
+    for (; n < 3 && *s < end && **s >= '0' && **s <= '9'; n++)
+        v = v * 10 + *(*s)++ - '0';
     return n < 1 || n > 2 ? -1 : v;
 }
 
