@@ -256,6 +256,20 @@ static void check_var(struct fgs__parse *p, const struct fgs__ptx_sym *v,
                          v->name);
 }
 
+/* The constants of a module lie in one bank. */
+static void check_const(struct fgs__parse *p, const struct fgs__ptx_sym *v)
+{
+    enum { BANK = 65536 };
+
+    if (p->failed || v->space != FGS__M_CONST)
+        return;
+    p->const_bytes = fgs__align_up(p->const_bytes, v->align) + v->bytes;
+    if (p->const_bytes > BANK)
+        fgs__parse_error(p, v->pos, "'%s': the constants take %llu bytes, %d "
+                         "at most", v->name,
+                         (unsigned long long)p->const_bytes, BANK);
+}
+
 /* A function's list has what is in its frames; a variable with one place for
  * all threads is the module's, wherever it is declared. */
 static void place(struct fgs__parse *p, struct fgs__ptx_sym *v)
@@ -297,6 +311,7 @@ static bool parse_var(struct fgs__parse *p, const struct head *h,
         return false;
     init = p->tok.kind == '=';
     check_var(p, v, open, init);
+    check_const(p, v);
     if (p->failed || !fgs__scope_declare(p, n, v, 0))
         return false;
     place(p, v);

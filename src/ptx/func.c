@@ -373,6 +373,22 @@ static void parse_body(struct fgs__parse *p)
                          "'{' in line %u", (unsigned)pos.line);
 }
 
+/* What a launch can carry. */
+static void check_params(struct fgs__parse *p, const struct fgs__ptx_func *f)
+{
+    enum { OLD = 4352, MOST = 32764 };
+    unsigned long long bytes = f->param_bytes;
+
+    if (p->failed || !f->entry || bytes <= OLD)
+        return;
+    if (bytes > MOST)
+        fgs__parse_error(p, f->pos, "%llu bytes of parameters, %d at most",
+                         bytes, MOST);
+    else
+        fgs__check_version(p, f->pos, 81, 70, 0, "%llu bytes of parameters",
+                           bytes);
+}
+
 static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
                        struct fgs__tok *name)
 {
@@ -388,6 +404,7 @@ static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
         f->param_bytes = fgs__func_params(
             p, f->entry ? FGS__PARAM_ENTRY : FGS__PARAM_FUNC, &f->params,
             &f->param_count);
+    check_params(p, f);
     while (!p->failed && fgs__func_directive(p, f))
         ;
 }

@@ -67,6 +67,7 @@ struct fgs__parse {
     size_t slot_count, name_count;
     struct fgs__scope module_scope, *scope;
 
+    uint64_t const_bytes;        /* of the module's .const variables         */
     struct fgs__ptx_sym **vars_end;
     struct fgs__ptx_func **funcs_end, *func;
     struct fgs__ptx_sym **syms_end;
