@@ -352,7 +352,9 @@ fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
     c->waits = has_op(c, FGS__OP_GRID_WAIT);
     c->triggers = has_op(c, FGS__OP_GRID_LAUNCH);
     measure_shared(&d, c);
-    c->shared_bytes = (uint32_t)d.shared_bytes;
+    /* More than 32 bits hold is too much for the loader all the same. */
+    c->shared_bytes = d.shared_bytes < UINT32_MAX ? (uint32_t)d.shared_bytes
+                                                  : UINT32_MAX;
     if (!start(&d, c))
         goto done;
     d.insn = c->insn;

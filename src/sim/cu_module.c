@@ -201,8 +201,8 @@ uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f)
     uint32_t most = FGS__SIM_MAX_BLOCK;
     uint64_t said = 1;
 
-    for (int i = 0; i < 3; i++)
-        said *= n[i] ? n[i] : 1;
+    for (int i = 0; i < 3; i++) /* no product of these overflows */
+        said *= n[i] ? least(n[i], FGS__SIM_MAX_BLOCK) : 1;
     if (n[0] && said < most)
         most = (uint32_t)said;
     most = least(most, f->module->ctx->dev->cfg.sm_threads);

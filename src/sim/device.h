@@ -142,6 +142,8 @@ void fgs__sim_mem_access(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi,
                          bool access);
 /* Count bytes that have no address; false = there are not so many. */
 bool fgs__sim_mem_count(struct fgs__sim_mem *mem, int64_t bytes);
+/* Zero an allocation of device memory; what nobody touched is not committed. */
+void fgs__sim_mem_zero(const struct fgs__sim_range *range);
 /* The allocation that begins at `addr`; false = none of this kind. */
 bool fgs__sim_mem_release(struct fgs__sim_mem *mem, uint64_t addr,
                           enum fgs__sim_memkind kind, const void *owner);

@@ -308,6 +308,23 @@ static void forget(char *at, uint64_t bytes)
         madvise((void *)lo, hi - lo, MADV_DONTNEED);
 }
 
+/* Pages that were given back read as zero; the edges may be another's. */
+void fgs__sim_mem_zero(const struct fgs__sim_range *range)
+{
+    uint64_t bytes = range->hi - range->lo;
+    uintptr_t at = (uintptr_t)range->host, end = at + bytes;
+    uintptr_t lo = (at + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t hi = end & ~(uintptr_t)(PAGE - 1);
+
+    if (lo >= hi) {
+        memset(range->host, 0, bytes);
+        return;
+    }
+    memset(range->host, 0, lo - at);
+    forget(range->host, bytes);
+    memset((void *)hi, 0, end - hi);
+}
+
 static void remove_at(struct fgs__sim_mem *mem, size_t i)
 {
     struct item it = mem->item[i];

@@ -129,7 +129,7 @@ static CUresult place_variables(struct fgs__sim_module *m)
         if (v->init)
             memcpy(range.host, v->init, v->bytes);
         else
-            memset(range.host, 0, v->bytes);
+            fgs__sim_mem_zero(&range);
     }
     return CUDA_SUCCESS;
 }
@@ -230,7 +230,7 @@ static CUresult check_image(const char *image)
     static const unsigned char fatbin[4] = { 0x50, 0xed, 0x55, 0xba };
     static const unsigned char wrapper[4] = { 0xb1, 0x43, 0x62, 0x46 };
 
-    if (!memcmp(image, "\177ELF", 4))
+    if (!strncmp(image, "\177ELF", 4))
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (!strncmp(image, (const char *)fatbin, 4) ||
         !strncmp(image, (const char *)wrapper, 4))

@@ -58,6 +58,22 @@ static void host_that_reads_a_device_address_faults(void **state)
     sim_close(&s);
 }
 
+static void copy_refuses_a_stale_device_address_as_host_memory(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct sim s = sim_open(&cfg, NULL);
+    CUdeviceptr p = sim_alloc(64), gone = sim_alloc(64);
+    void *host = (void *)(uintptr_t)gone;
+
+    (void)state;
+    OK(cuMemFree(gone));
+    CU(cuMemcpyHtoD(p, host, 64), ERROR_INVALID_VALUE);
+    CU(cuMemcpyHtoDAsync(p, host, 64, NULL), ERROR_INVALID_VALUE);
+    CU(cuMemcpyDtoH(host, p, 64), ERROR_INVALID_VALUE);
+    CU(cuMemcpyDtoHAsync(host, p, 64, NULL), ERROR_INVALID_VALUE);
+    sim_close(&s);
+}
+
 static void free_of_a_wrong_pointer_is_refused(void **state)
 {
     fgs_sim_config cfg = sim_config();
@@ -239,6 +255,7 @@ int main(void)
         cmocka_unit_test(allocation_is_aligned_and_ends_where_asked),
         cmocka_unit_test(neighbours_have_a_guard_between_them),
         cmocka_unit_test(host_that_reads_a_device_address_faults),
+        cmocka_unit_test(copy_refuses_a_stale_device_address_as_host_memory),
         cmocka_unit_test(free_of_a_wrong_pointer_is_refused),
         cmocka_unit_test(freed_address_is_not_given_out_at_once),
         cmocka_unit_test(memory_ends_at_the_configured_size),
