@@ -1,6 +1,7 @@
 /* call.c -- call, and ret of a function */
 #include "sim/call.h"
 #include "sim/access.h"
+#include "sim/builtin.h"
 #include "sim/decode.h"
 
 enum { ARGS = FGS__SIM_ARGS, VALUE = 16 /* bytes of the largest register */ };
@@ -443,6 +444,8 @@ static bool sel_call(struct fgs__sim_decoder *d,
         c->callee = f->number;
         c->builtin = f->body ? NULL : fgs__sim_builtin_find(f);
         out->run = f->body ? run_call : run_builtin;
+        if (c->builtin == fgs__sim_malloc || c->builtin == fgs__sim_free)
+            d->code->heap = true;
         if (!f->body && !c->builtin) {
             fgs__sim_decode_error(d, src, "unresolved extern function '%s'",
                                   f->name);

@@ -50,6 +50,8 @@ static CUresult check_launch(const struct fgs__sim_func *f,
         r = check_threads(f, l);
     if (!r && l->dynamic > f->max_dynamic)
         r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && f->code->heap)
+        r = fgs__sim_heap_make(f->module->ctx);
     if (!r && !fgs__sim_fit(cfg, f->code,
                             l->block[0] * l->block[1] * l->block[2],
                             f->code->shared_bytes + l->dynamic))

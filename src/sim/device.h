@@ -215,6 +215,11 @@ struct fgs__sim_ctx {
     uint32_t attached;         /* cuCtxAttach over the first                 */
     size_t limit[FGS__SIM_LIMITS]; /* by CUlimit                             */
     unsigned int cache_config, shared_config;
+    struct fgs__sim_print {    /* texts of vprintf, not written yet: print.c */
+        char *text;
+        size_t first, end, cap;
+    } print;
+    struct fgs__sim_heap *heap; /* of malloc, NULL = nobody used it: heap.c   */
     atomic_int sticky;         /* CUresult of the first fault                */
     uint32_t users;            /* calls in it that let go of the lock        */
     uint64_t seq;              /* of the newest op                           */
@@ -312,6 +317,13 @@ struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
 uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f);
 /* Most shared memory of a block, static and dynamic. */
 uint32_t fgs__sim_max_shared(const struct fgs__sim_device *dev);
+
+/* Write what kernels have printed; print.c. */
+void fgs__sim_print_flush(struct fgs__sim_ctx *ctx);
+void fgs__sim_print_free(struct fgs__sim_ctx *ctx);
+/* The memory that device code allocates from, at its first use; heap.c. */
+CUresult fgs__sim_heap_make(struct fgs__sim_ctx *ctx);
+void fgs__sim_heap_free(struct fgs__sim_ctx *ctx);
 
 /* ---------------------------------------------------- streams: stream.c -- */
 

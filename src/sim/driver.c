@@ -53,8 +53,10 @@ CUresult fgs__sim_leave(CUresult r)
 
 void fgs__sim_wait(struct fgs__sim_device *dev, struct fgs__sim_waiter *w)
 {
-    if (w->done(w))
+    if (w->done(w)) {
+        fgs__sim_print_flush(w->ctx);
         return;
+    }
     w->over = false;
     w->ctx->users++;
     w->next = dev->waiters;
@@ -62,6 +64,7 @@ void fgs__sim_wait(struct fgs__sim_device *dev, struct fgs__sim_waiter *w)
     pthread_cond_signal(&dev->work);
     while (!w->over)
         pthread_cond_wait(&dev->over, &fgs__sim_driver.lock);
+    fgs__sim_print_flush(w->ctx);
     fgs__sim_ctx_unuse(w->ctx);
 }
 

@@ -80,6 +80,7 @@ struct fgs__sim_code {
     uint32_t shared_bytes;     /* static                                     */
     uint32_t local_bytes;      /* a thread                                   */
     uint32_t param_bytes;
+    bool heap;                 /* it calls malloc or free                    */
     bool waits, triggers;      /* griddepcontrol.wait, .launch_dependents */
 };
 
