@@ -1,8 +1,17 @@
 /* run.c -- launch a plan's rounds into the application's stream */
 #include "core/plan.h"
 
+static fgs_result captured(fgs_error *err)
+{
+    return fgs__fail(err, FGS_E_STATE,
+                     "the stream is being captured, or is the legacy stream "
+                     "while another is; a plan is launched, not captured");
+}
+
 /* The stream must be one of the plan's context, and not one that is being
- * captured: a run's record is read once, after its wait. */
+ * captured: a run's record is read once, after its wait.  For the legacy
+ * stream, driver 580 answers either query with IMPLICIT while a blocking
+ * stream is captured. */
 static fgs_result check_stream(struct fgs__plan *p, CUstream stream,
                                fgs_error *err)
 {
@@ -11,6 +20,8 @@ static fgs_result check_stream(struct fgs__plan *p, CUstream stream,
     CUcontext ctx = NULL;
     CUresult r = d->cu.cuStreamGetCtx(stream, &ctx);
 
+    if (r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return captured(err);
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuStreamGetCtx",
                                 "the stream of the run");
@@ -21,9 +32,7 @@ static fgs_result check_stream(struct fgs__plan *p, CUstream stream,
     r = d->cu.cuStreamIsCapturing(stream, &status);
     if (r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
         (r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE))
-        return fgs__fail(err, FGS_E_STATE,
-                         "the stream is being captured; a plan is launched, "
-                         "not captured");
+        return captured(err);
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuStreamIsCapturing",
                                 "the stream of the run");
