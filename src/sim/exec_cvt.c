@@ -4,11 +4,13 @@
  * steps over the lanes: read as 64-bit integer or double from a register of
  * any width, convert, write to a register of any width.
  */
-#include "sim/float.h"
+#include "sim/narrow.h"
 
 enum { CVT_D, CVT_A };
 enum { AUX_ROUND, AUX_FLAGS, AUX_FROM, AUX_TO };
-enum { FTZ = 1, SAT = 2, TO_INTEGRAL = 4 };
+enum { FTZ = 1, SAT = 2, TO_INTEGRAL = 4, RELU = 8, SATFINITE = 16, PZO = 32 };
+/* AUX_FROM of a half is f32, with these: it is one after reading. */
+enum { WAS_F16 = 1 << 16, WAS_BF16 = 1 << 17 };
 
 /* ---------------------------------------------------------- fast pairs -- */
 
@@ -33,6 +35,10 @@ static FGS__INLINE int32_t trunc_s32(float x)
 
     return x >= 0x1p31f ? INT32_MAX : x < -0x1p31f ? INT32_MIN : r;
 }
+MAP1(f16_f32, l_u16, l_f32, f16_of_float(x))
+MAP1(bf16_f32, l_u16, l_f32, bf16_of_float(x))
+MAP1(f32_f16, l_f32, l_u16, fix_f32(float_of_f16(x)))
+MAP1(f32_bf16, l_u32, l_u16, (uint32_t)x << 16)
 MAP1(rzi_s32_f32, l_s32, l_f32, trunc_s32(x))
 
 static const struct {
@@ -69,13 +75,17 @@ static const struct {
     { FGS__T_F64, FGS__T_S32, FGS__M_RN, f64_s32 },
     { FGS__T_F64, FGS__T_U32, FGS__M_RN, f64_u32 },
     { FGS__T_S32, FGS__T_F32, FGS__M_RZI, rzi_s32_f32 },
+    { FGS__T_F16, FGS__T_F32, FGS__M_RN, f16_f32 },
+    { FGS__T_BF16, FGS__T_F32, FGS__M_RN, bf16_f32 },
+    { FGS__T_F32, FGS__T_F16, FGS__M_NONE, f32_f16 },
+    { FGS__T_F32, FGS__T_BF16, FGS__M_NONE, f32_bf16 },
 };
 
 /* ---------------------------------------------------------- any register -- */
 
 /* Widths of the registers stand in AUX_FROM and AUX_TO beside the types. */
 #define TYPE_OF(aux) ((enum fgs__ptx_type)((aux) & 0xff))
-#define REG_OF(aux)  ((aux) >> 8)
+#define REG_OF(aux)  ((aux) >> 8 & 0xff)
 
 static uint64_t read_bits(const void *at, unsigned reg_bits, int k)
 {
@@ -297,6 +307,54 @@ static uint64_t to_f64(const struct fgs__sim_insn *i, uint64_t v)
     return bits_of_f64(flags & SAT ? sat_f64(r) : r);
 }
 
+/* ---------------------------------------------------- half destination -- */
+
+/* With the last bit set when there is more. */
+static double odd_double(uint64_t magnitude, bool negative)
+{
+    uint64_t high = magnitude >> 11 | ((magnitude & 0x7ff) != 0);
+    double r = magnitude >> 53 ? (double)high * 2048 : (double)magnitude;
+
+    return negative ? -r : r;
+}
+
+static uint64_t to_half(const struct fgs__sim_insn *i, uint64_t v)
+{
+    enum fgs__ptx_type from = TYPE_OF(i->aux[AUX_FROM]);
+    uint32_t flags = i->aux[AUX_FLAGS] & 0xff;
+    bool bf = TYPE_OF(i->aux[AUX_TO]) == FGS__T_BF16;
+    uint32_t one = bf ? 0x3f80 : 0x3c00, code;
+    struct rounding r = { .mode = i->aux[AUX_FLAGS] >> 8,
+                          .satfinite = (flags & SATFINITE) != 0 };
+    double x;
+
+    if (fgs__ptx_types[from].kind == FGS__K_FLOAT) {
+        x = as_double(v, from);
+        if (from == FGS__T_F32 && (flags & FTZ))
+            x = __builtin_fabs(x) < 0x1p-126 ? __builtin_copysign(0, x) : x;
+        x = flags & TO_INTEGRAL ? integral(i, x) : x;
+    } else {
+        v = extend(v, from);
+        x = fgs__ptx_types[from].kind == FGS__K_SINT && (int64_t)v < 0
+            ? odd_double(0 - v, true)
+            : odd_double(v, false);
+    }
+    if ((flags & RELU) && __builtin_signbit(x) && x == x)
+        x = 0;
+    code = to_narrow(&narrows[bf ? NARROW_BF16 : NARROW_F16], x, &r);
+    if (flags & SAT)
+        code = x != x || code & 0x8000 ? 0 : code > one ? one : code;
+    return (flags & PZO) && code == 0x8000 ? 0 : code;
+}
+
+/* A half as it is read: f32 of the same value. */
+static uint64_t widened(uint32_t from, uint64_t v)
+{
+    if (from & WAS_F16)
+        return bits_of_f32(fix_f32(float_of_f16((uint32_t)v)));
+    return from & WAS_BF16 ? (uint32_t)v << 16 : v;
+}
+
 HANDLER(cvt_any)
 {
     enum fgs__ptx_type to = TYPE_OF(i->aux[AUX_TO]);
@@ -308,10 +366,12 @@ HANDLER(cvt_any)
 
     fesetround((int)i->aux[AUX_ROUND]);
     for (k = 0; k < LANES; k++) {
-        uint64_t v = read_bits(a, reg_a, k);
+        uint64_t v = widened(i->aux[AUX_FROM], read_bits(a, reg_a, k));
 
         t[k] = to == FGS__T_F32 ? to_f32(i, v)
             : to == FGS__T_F64  ? to_f64(i, v)
+            : to == FGS__T_F16 || to == FGS__T_BF16
+            ? to_half(i, v)
                                 : to_integer(i, v);
     }
     FGS__BARRIER(t);
@@ -329,8 +389,7 @@ static bool known_type(struct fgs__sim_decoder *d,
 {
     unsigned kind = fgs__ptx_types[t].kind;
 
-    if (t == FGS__T_F32 || t == FGS__T_F64 || kind == FGS__K_UINT ||
-        kind == FGS__K_SINT)
+    if (kind == FGS__K_FLOAT || kind == FGS__K_UINT || kind == FGS__K_SINT)
         return true;
     fgs__sim_decode_error(d, src, ".%s is not executed yet",
                           fgs__ptx_types[t].word);
@@ -343,6 +402,8 @@ static fgs__sim_fn fast_pair(const struct fgs__ptx_insn *src, unsigned bits_d,
     size_t k;
 
     if (src->mod[FGS__G_SAT] || src->mod[FGS__G_FTZ] ||
+        src->mod[FGS__G_RELU] || src->mod[FGS__G_SATFINITE] ||
+        src->mod[FGS__G_PZO] ||
         bits_d != fgs__ptx_types[src->type[0]].bits ||
         bits_a != fgs__ptx_types[src->type[1]].bits)
         return NULL;
@@ -372,11 +433,16 @@ bool FGS__LEVEL(fgs__sim_sel_cvt)(struct fgs__sim_decoder *d,
                                   const struct fgs__ptx_insn *src,
                                   struct fgs__sim_insn *out)
 {
-    static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_FTZ, FGS__G_SAT };
+    static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_FTZ, FGS__G_SAT,
+                                      FGS__G_RELU, FGS__G_SATFINITE,
+                                      FGS__G_PZO };
     enum fgs__ptx_type to = (enum fgs__ptx_type)src->type[0];
     enum fgs__ptx_type from = (enum fgs__ptx_type)src->type[1];
     unsigned round = src->mod[FGS__G_ROUND], bits_d, bits_a;
 
+    if (fgs__ptx_types[to].kind == FGS__K_PACK ||
+        fgs__ptx_types[from].kind == FGS__K_PACK)
+        return FGS__LEVEL(fgs__sim_sel_narrow)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups) ||
         !known_type(d, src, to) || !known_type(d, src, from))
         return false;
@@ -398,11 +464,21 @@ bool FGS__LEVEL(fgs__sim_sel_cvt)(struct fgs__sim_decoder *d,
     out->imm = host_round(round);
     out->aux[AUX_FLAGS] = (src->mod[FGS__G_FTZ] ? FTZ : 0) |
         (src->mod[FGS__G_SAT] ? SAT : 0) |
+        (src->mod[FGS__G_RELU] ? RELU : 0) |
+        (src->mod[FGS__G_SATFINITE] ? SATFINITE : 0) |
+        (src->mod[FGS__G_PZO] ? PZO : 0) |
         (round >= FGS__M_RNI && round <= FGS__M_RPI ? TO_INTEGRAL : 0);
     out->aux[AUX_ROUND] = out->aux[AUX_FLAGS] & TO_INTEGRAL
         ? FE_TONEAREST
         : (uint32_t)host_round(round);
+    if (to == FGS__T_F16 || to == FGS__T_BF16) {
+        out->aux[AUX_ROUND] = FE_TONEAREST;
+        out->aux[AUX_FLAGS] |= round << 8;
+    }
     out->aux[AUX_FROM] = from | bits_a << 8;
+    if (from == FGS__T_F16 || from == FGS__T_BF16)
+        out->aux[AUX_FROM] = FGS__T_F32 | bits_a << 8 |
+            (from == FGS__T_F16 ? WAS_F16 : WAS_BF16);
     out->aux[AUX_TO] = to | bits_d << 8;
     return true;
 }

@@ -174,6 +174,10 @@ bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
 bool FGS__LEVEL(fgs__sim_sel_half)(struct fgs__sim_decoder *d,
                                    const struct fgs__ptx_insn *src,
                                    struct fgs__sim_insn *out);
+/* Part of the cvt family. */
+bool FGS__LEVEL(fgs__sim_sel_narrow)(struct fgs__sim_decoder *d,
+                                     const struct fgs__ptx_insn *src,
+                                     struct fgs__sim_insn *out);
 bool FGS__LEVEL(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
                                    const struct fgs__ptx_insn *src,
                                    struct fgs__sim_insn *out);
