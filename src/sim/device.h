@@ -38,7 +38,7 @@ enum {
     FGS__SIM_STATIC_SHARED = 48 * 1024, /* without the opt-in attribute      */
     FGS__SIM_RESERVED_SHARED = 1024, /* of a block, by the system            */
     FGS__SIM_CC = 107,
-    FGS__SIM_DRIVER_VERSION = 13040,
+    FGS__SIM_DRIVER_VERSION = 13050,
     FGS__SIM_CLUSTERS = 0,         /* launches of clusters: not modelled yet */
     FGS__SIM_PRIORITY_LEAST = 0,
     FGS__SIM_PRIORITY_GREATEST = -5,

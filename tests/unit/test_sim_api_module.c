@@ -78,12 +78,12 @@ static void newer_version_is_named(void **state)
                           sizeof log, &n),
                      CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     assert_non_null(
-        strstr(log, "Unsupported .version 9.9; current version is '9.4'"));
-    assert_int_equal(load(&m, ".version 9.5\n.target sm_107a\n", log,
+        strstr(log, "Unsupported .version 9.9; current version is '9.5'"));
+    assert_int_equal(load(&m, ".version 9.6\n.target sm_107a\n", log,
                           sizeof log, &n),
                      CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
     assert_non_null(strstr(log, "line 1:10; fatal   : Unsupported .version "
-                                "9.5; current version is '9.4'"));
+                                "9.6; current version is '9.5'"));
     sim_close(&s);
 }
 
