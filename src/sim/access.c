@@ -29,20 +29,31 @@ static char *segment_at(const struct segment *s, uint64_t addr, int lane)
     return s->host + (addr - s->lo) + s->lane_step * (uint64_t)lane;
 }
 
-/* The warp's cached allocation is good as long as none was made or freed. */
+/* The warp's cached allocations are good as long as none was made or freed:
+ * the last one that was accessed, and the one before, for what is read here
+ * and written there. */
 static bool global_range(struct fgs__sim_warp *w, uint64_t addr)
 {
     struct fgs__sim_mem *mem = w->sm->mem;
     uint32_t generation = fgs__sim_mem_generation(mem);
+    struct fgs__sim_range last = w->cache;
 
-    if (generation == w->cache_gen && addr >= w->cache.lo && addr < w->cache.hi)
+    if (FGS__UNLIKELY(generation != w->cache_gen)) {
+        w->cache = w->before = (struct fgs__sim_range){0, 0, NULL};
+        w->cache_gen = generation;
+    } else if (addr >= last.lo && addr < last.hi) {
         return true;
-    if (!fgs__sim_mem_find(mem, addr, &w->cache)) {
-        w->cache = (struct fgs__sim_range){0, 0, NULL};
-        return false;
+    } else if (addr >= w->before.lo && addr < w->before.hi) {
+        w->cache = w->before;
+        w->before = last;
+        return true;
+    } else {
+        w->before = last;
     }
-    w->cache_gen = generation;
-    return true;
+    if (fgs__sim_mem_find(mem, addr, &w->cache))
+        return true;
+    w->cache = (struct fgs__sim_range){0, 0, NULL};
+    return false;
 }
 
 char *fgs__sim_global(struct fgs__sim_warp *w, uint64_t addr, uint32_t bytes)
@@ -202,19 +213,6 @@ static const uint64_t *addresses(const struct fgs__sim_warp *w,
     return buf;
 }
 
-static enum fgs__sim_shape shape_of(const uint64_t *addr, uint64_t step)
-{
-    uint64_t first = addr[0], run = 0, same = 0;
-
-    for (uint64_t l = 0; l < 32; l++) {
-        run |= addr[l] ^ (first + l * step);
-        same |= addr[l] ^ first;
-    }
-    return run == 0    ? FGS__SIM_RUN
-           : same == 0 ? FGS__SIM_SAME
-                       : FGS__SIM_SCATTER;
-}
-
 bool fgs__sim_access_find(struct fgs__sim_warp *w,
                           const struct fgs__sim_insn *i, bool write,
                           struct fgs__sim_access *acc)
@@ -229,7 +227,7 @@ bool fgs__sim_access_find(struct fgs__sim_warp *w,
     if (i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_UNIFORM)
         acc->shape = FGS__SIM_SAME;
     else if (w->exec == UINT32_MAX)
-        acc->shape = shape_of(addr, bytes);
+        acc->shape = (enum fgs__sim_shape)w->sm->shape(addr, bytes);
     /* The first lane stands for all where their accesses have one shape. */
     first = addr[lane];
     acc->lane[lane] = lane_find(w, i, write, lane, first, &s);

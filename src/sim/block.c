@@ -8,6 +8,7 @@
 #include "sim/call.h"
 #include "sim/decode.h"
 #include "sim/warp.h"
+#include <stddef.h>
 
 enum {
     WINDOW_PS = 1000 * 1000,
@@ -40,12 +41,17 @@ static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
     return l;
 }
 
-static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps)
+static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
+                      unsigned char *bank, unsigned char *local)
 {
     const struct fgs__sim_code *c = b->grid->code;
     struct fgs__sim_warp *w = &b->warp[k];
     uint32_t n = b->grid->threads - k * 32, i;
 
+    /* A split is cleared when it is made. */
+    memset(w, 0, offsetof(struct fgs__sim_warp, split));
+    w->bank = bank;
+    w->local = local;
     w->block = b;
     w->sm = b->sm;
     w->id = k;
@@ -60,7 +66,7 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps)
  * below it for fgs__sim_block_free. */
 static char *aligned_alloc_of(const fgs_allocator *a, size_t bytes)
 {
-    char *raw = fgs__zalloc(a, bytes + 128 + sizeof(void *));
+    char *raw = fgs__alloc(a, bytes + 128 + sizeof(void *));
     char *p;
 
     if (!raw)
@@ -83,6 +89,10 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
 
     if (!p)
         return NULL;
+    sm->shape = fgs__sim_shape_now();
+    /* Warps and banks are set by make_warp. */
+    memset(p, 0, l.warps);
+    memset(p + l.shared, 0, l.total - 128 - l.shared);
     b->grid = g;
     b->sm = sm;
     b->linear = linear;
@@ -95,12 +105,10 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
     b->mbar_live = (uint8_t *)p + l.live;
     b->now_ps = b->end_ps = now_ps;
     b->rng = g->rng ^ (linear + 1) * 0x9e3779b97f4a7c15ull;
-    for (k = 0; k < warps; k++) {
-        b->warp[k].bank = (unsigned char *)p + l.banks + k * c->bank_bytes;
-        b->warp[k].local = (unsigned char *)p + l.local +
-            (size_t)k * 32 * fgs__sim_local_bytes(g);
-        make_warp(b, k, now_ps);
-    }
+    for (k = 0; k < warps; k++)
+        make_warp(b, k, now_ps, (unsigned char *)p + l.banks + k * c->bank_bytes,
+                  (unsigned char *)p + l.local +
+                      (size_t)k * 32 * fgs__sim_local_bytes(g));
     return b;
 }
 

@@ -50,6 +50,21 @@ static bool may_run(struct fgs__sim_device *dev)
     return dev->waiters || dev->free_run;
 }
 
+/* Length of an epoch while blocks wait for a place: twice the one before, as
+ * long as none becomes free. */
+static uint64_t stride(struct fgs__sim_device *dev)
+{
+    uint64_t ended = fgs__sim_sms_ended(dev);
+
+    if (ended != dev->stride_ended || !dev->stride_ps)
+        dev->stride_ps = FGS__SIM_SLICE_PS;
+    else if (dev->stride_ps < FGS__SIM_EPOCH_PS)
+        dev->stride_ps *= 2;
+    dev->stride_ended = ended;
+    return dev->stride_ps < FGS__SIM_EPOCH_PS ? dev->stride_ps
+                                              : (uint64_t)FGS__SIM_EPOCH_PS;
+}
+
 /* One epoch, or a jump to the next event.  False = nothing to do. */
 static bool step(struct fgs__sim_device *dev)
 {
@@ -65,8 +80,10 @@ static bool step(struct fgs__sim_device *dev)
     if (wake > dev->now_ps)
         return true; /* an op begins or ends now */
     until = dev->now_ps + FGS__SIM_EPOCH_PS;
-    if (fgs__sim_grids_wait(dev) || fgs__sim_streams_watch(dev))
+    if (fgs__sim_streams_watch(dev))
         until = dev->now_ps + FGS__SIM_SLICE_PS;
+    else if (fgs__sim_grids_wait(dev))
+        until = dev->now_ps + stride(dev);
     if (event > dev->now_ps && event < until)
         until = event;
     dev->busy = true;

@@ -17,7 +17,8 @@
 /* Modelled times.  An epoch is not longer than a launch, so that the end of a
  * grid is always seen before a grid that waits for it may start.  While blocks
  * wait for a place or a dependent for triggers, an epoch is one slice, so that
- * both are noticed within a short block's life. */
+ * both are noticed within a short block's life; where blocks live longer, up to
+ * a whole epoch. */
 enum {
     FGS__SIM_EPOCH_PS = 1000 * FGS__SIM_PS_PER_NS,
     FGS__SIM_SLICE_PS = 200 * FGS__SIM_PS_PER_NS, /* blocks of an SM in turn */
@@ -182,6 +183,7 @@ struct fgs__sim_device {
     struct fgs__sim_ctx *ctxs;
     uint64_t now_ps;           /* start of the next epoch                    */
     uint64_t epochs;
+    uint64_t stride_ps, stride_ended; /* see stride() */
     uint64_t next_grid;
     uint64_t functions;        /* that have had an address                   */
     uint32_t next_sm;          /* where the next block is tried first        */
@@ -491,6 +493,8 @@ void fgs__sim_sms_drop(struct fgs__sim_device *dev,
                        const struct fgs__sim_ctx *ctx);
 /* Least wake time of all SMs. */
 uint64_t fgs__sim_sms_next(const struct fgs__sim_device *dev);
+/* Blocks that ended on any SM so far. */
+uint64_t fgs__sim_sms_ended(const struct fgs__sim_device *dev);
 
 /* ------------------------------------------------------ threads: pool.c -- */
 

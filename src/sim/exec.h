@@ -97,6 +97,7 @@ struct fgs__sim_warp {
                                  another                                     */
     struct fgs__sim_stack *stack; /* calls in progress, NULL = none yet       */
     struct fgs__sim_range cache; /* last allocation hit                      */
+    struct fgs__sim_range before; /* and the one before                      */
     uint32_t cache_gen;
     struct fgs__sim_split split[32]; /* behind what is always used           */
 };

@@ -66,3 +66,19 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
     }
 #endif
 FGS__SIM_LEVELED(PICK)
+
+#define SHAPE(level) int fgs__sim_shape_##level(const uint64_t *, uint64_t);
+SHAPE(base)
+SHAPE(avx2)
+SHAPE(avx512)
+
+fgs__sim_shape_fn fgs__sim_shape_now(void)
+{
+#ifdef __x86_64__
+    if (fgs__sim_isa_now() == FGS__ISA_AVX512)
+        return fgs__sim_shape_avx512;
+    if (fgs__sim_isa_now() == FGS__ISA_AVX2)
+        return fgs__sim_shape_avx2;
+#endif
+    return fgs__sim_shape_base;
+}

@@ -160,6 +160,10 @@ struct fgs__sim_slot {
     uint64_t wake_ps;            /* nothing to run before                    */
 };
 
+/* How the 32 addresses of a warp lie (enum fgs__sim_shape): exec_shape.c. */
+typedef int (*fgs__sim_shape_fn)(const uint64_t *addr, uint64_t step);
+fgs__sim_shape_fn fgs__sim_shape_now(void);
+
 struct fgs__sim_sm {
     struct fgs__sim_device *dev;
     struct fgs__sim_mem *mem;
@@ -171,7 +175,9 @@ struct fgs__sim_sm {
     struct fgs__sim_slot *slot; /* cfg->sm_blocks of them                    */
     uint32_t used_threads, used_blocks, used_regs, used_shared;
     uint64_t wake_ps;          /* the least of its slots                     */
+    uint64_t ended;            /* blocks                                     */
     void *scratch;             /* of the executor, freed with the SM         */
+    fgs__sim_shape_fn shape;   /* for this CPU                               */
 };
 
 /* --------------------------------------------------- blocks: block.c -- */

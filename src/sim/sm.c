@@ -70,6 +70,7 @@ static void ended(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
 {
     struct fgs__sim_grid *g = slot->grid;
 
+    sm->ended++;
     raise_to(&g->end_ps, end_ps);
     if (!slot->block->triggered)
         fgs__sim_grid_trigger(g);
@@ -160,4 +161,13 @@ uint64_t fgs__sim_sms_next(const struct fgs__sim_device *dev)
             least = dev->sm[i].wake_ps;
     }
     return least;
+}
+
+uint64_t fgs__sim_sms_ended(const struct fgs__sim_device *dev)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < dev->cfg.sms; i++)
+        n += dev->sm[i].ended;
+    return n;
 }

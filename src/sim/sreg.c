@@ -103,15 +103,36 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
     }
 }
 
+/* The same in all lanes of a warp. */
+static bool is_same(enum fgs__ptx_sreg s)
+{
+    switch (s) {
+    case FGS__SR_NTID:
+    case FGS__SR_CTAID:
+    case FGS__SR_NCTAID:
+    case FGS__SR_WARPID:
+    case FGS__SR_NWARPID:
+    case FGS__SR_SMID:
+    case FGS__SR_NSMID:
+    case FGS__SR_GRIDID:
+        return true;
+    default:
+        return false;
+    }
+}
+
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
                         const struct fgs__sim_sreg_slot *s)
 {
     unsigned char *at = fgs__sim_at(w, s->ref);
+    enum fgs__ptx_sreg sreg = (enum fgs__ptx_sreg)s->sreg;
+    bool same = is_same(sreg);
+    uint64_t v = value_of(w, sreg, s->comp, 0);
     unsigned lane;
-    uint64_t v;
 
     for (lane = 0; lane < 32; lane++) {
-        v = value_of(w, (enum fgs__ptx_sreg)s->sreg, s->comp, lane);
+        if (!same)
+            v = value_of(w, sreg, s->comp, lane);
         memcpy(at + lane * (s->bits / 8u), &v, s->bits / 8u);
     }
 }
