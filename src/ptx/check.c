@@ -3,8 +3,8 @@
  * The columns of a row, in a notation of their own:
  *
  *   types   sets of types, one for each type word, separated by blanks.  A set
- *           is types and classes (bits int flt half simd packed, see words.c) with
- *           | between them; ? in front: the word may be absent.
+ *           is types and classes (bits int flt half simd packed, see words.c)
+ *           with | between them; ? in front: the word may be absent.
  *   mods    groups of modifier.def, separated by blanks:
  *             GROUP{2}{!}{=word,word}{:types}
  *           2: two words of it (state spaces of a copy); !: required; =: only

@@ -110,7 +110,9 @@ bool FGS__LEVEL(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
     static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_FTZ, FGS__G_SAT,
                                       FGS__G_RELU };
     enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
-    unsigned count = src->op == FGS__OP_NEG ? 2 : src->op == FGS__OP_FMA ? 4 : 3;
+    unsigned count = src->op == FGS__OP_NEG ? 2
+        : src->op == FGS__OP_FMA            ? 4
+                                            : 3;
     unsigned variant = src->mod[FGS__G_SAT] ? src->mod[FGS__G_SAT]
                                             : src->mod[FGS__G_RELU];
     unsigned k;

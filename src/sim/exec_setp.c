@@ -194,9 +194,9 @@ static const struct {
 };
 
 #define INT_ROWS(N)                                                            \
-    { FGS__OP_SETP, FGS__T_B##N, EQ, eq_u##N },                                 \
-    { FGS__OP_SETP, FGS__T_U##N, EQ, eq_u##N },                                 \
-    { FGS__OP_SETP, FGS__T_S##N, EQ, eq_u##N },                                 \
+    { FGS__OP_SETP, FGS__T_B##N, EQ, eq_u##N },                                \
+    { FGS__OP_SETP, FGS__T_U##N, EQ, eq_u##N },                                \
+    { FGS__OP_SETP, FGS__T_S##N, EQ, eq_u##N },                                \
     { FGS__OP_SETP, FGS__T_U##N, LT, lt_u##N },                                \
     { FGS__OP_SETP, FGS__T_S##N, LT, lt_s##N },                                \
     { FGS__OP_SETP, FGS__T_U##N, LE, le_u##N },                                \

@@ -45,7 +45,8 @@ static FGS__INLINE double exp2_of(double x)
 static FGS__INLINE double log2_of(double x)
 {
     /* The bits of sqrt(1/2): the rest is between it and sqrt(2). */
-    uint64_t u = double_bits(x) - 0x3fe6a09e667f3bcdull + ((uint64_t)2048 << 52);
+    uint64_t u =
+        double_bits(x) - 0x3fe6a09e667f3bcdull + ((uint64_t)2048 << 52);
     uint64_t e = u >> 52;
     double m = bits_double(double_bits(x) - ((e - 2048) << 52));
     double s = (m - 1) / (m + 1), q = s * s;

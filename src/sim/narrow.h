@@ -124,7 +124,8 @@ static FGS__UNUSED double of_narrow(enum narrow_id id, uint32_t code)
     code &= (1u << (f->exp + f->man)) - 1;
     e &= (1u << f->exp) - 1;
     if (id == NARROW_UE8M0)
-        return code == 0xff ? (double)NAN_F32 : __builtin_ldexp(1, (int)e - 127);
+        return code == 0xff ? (double)NAN_F32
+                            : __builtin_ldexp(1, (int)e - 127);
     if (f->inf ? code > f->inf : code > f->max)
         return (double)NAN_F32;
     if (f->inf && code == f->inf)
