@@ -27,6 +27,8 @@
  *             p  predicate result               P  p or p|q
  *             Q  result or result|predicate     E  (result or _)|predicate
  *             W  p or p|q, where q may be _ and p may not
+ *             A  address in a register of 32 or 64 bits, or constant
+ *             V  as Q or E, the result has 32 bits
  *             c  predicate source or its !      a  address    l  label
  *             g  label of .branchtargets
  *           * alone: the opcode's rule looks at the operands.
@@ -63,6 +65,10 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_VOTE] = fgs__check_setp,
     [FGS__OP_CALL] = fgs__check_call,
     [FGS__OP_ALLOCA] = fgs__check_stack,
+    [FGS__OP_APPLYPRIORITY] = fgs__check_hint,
+    [FGS__OP_DISCARD] = fgs__check_hint,
+    [FGS__OP_POLICY_FRACTIONAL] = fgs__check_hint,
+    [FGS__OP_LDU] = fgs__check_memory,
     [FGS__OP_ATOM] = fgs__check_atom,
     [FGS__OP_RED] = fgs__check_atom,
     [FGS__OP_BAR_SYNC] = fgs__check_barrier,
@@ -190,7 +196,9 @@ bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
     const struct fgs__word *w = fgs__word_find(tok->hash, tok->s, tok->n);
     unsigned m = w ? w->mod : 0;
 
-    while (m && !(c->row->groups >> fgs__mods[m].group & 1))
+    while (m && (!(c->row->groups >> fgs__mods[m].group & 1) ||
+                 (fgs__mods[m].group == FGS__G_POLICY &&
+                  c->i->mod[FGS__G_POLICY])))
         m = fgs__mods[m].same;
     if (m == FGS__M_PARITY && !first) {
         fgs__parse_error(c->p, tok->pos, "%s: '.parity' must follow the "
@@ -323,8 +331,9 @@ static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
             fgs__check_operand_error(c, o, "result|predicate expected");
             return false;
         }
-        if (role == 'Q')
-            return fgs__check_value(c, o, t, FGS__USE_DEST);
+        if (role == 'Q' || role == 'V')
+            return fgs__check_value(c, o, role == 'V' ? FGS__T_B32 : t,
+                                    FGS__USE_DEST);
         return check_pred(c, o, false);
     }
     switch (role) {
@@ -336,6 +345,10 @@ static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
             check_pred(c, &o->child[1], true);
     case 'Q':
         return fgs__check_value(c, &o->child[0], t, FGS__USE_DEST) &&
+            check_pred(c, &o->child[1], true);
+    case 'V':
+        return fgs__check_value(c, &o->child[0], FGS__T_B32,
+                                FGS__USE_DEST | FGS__USE_SINK) &&
             check_pred(c, &o->child[1], true);
     default:
         return fgs__check_value(c, &o->child[0], FGS__T_B32,
@@ -436,8 +449,13 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
             fgs__check_value(c, o, t, FGS__USE_SOURCE);
     case 'p':
         return check_pred(c, o, false);
+    case 'A':
+        return fgs__check_value(c, o, o->kind == FGS__O_REG &&
+                                fgs__ptx_types[o->sym->type].bits == 32
+                                ? FGS__T_U32 : FGS__T_U64, FGS__USE_SOURCE);
     case 'P':
     case 'Q':
+    case 'V':
     case 'E':
     case 'W':
         return check_pair(c, o, a->role, t);

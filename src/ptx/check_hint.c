@@ -1,0 +1,32 @@
+/* check_hint.c -- rules of cache hints and their policies */
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+/* 0 < fraction <= 1 */
+static void check_fraction(struct fgs__check *c,
+                           const struct fgs__ptx_operand *o)
+{
+    double x = 1;
+    float f;
+    uint32_t bits = (uint32_t)o->imm;
+
+    if (o->kind == FGS__O_F64)
+        memcpy(&x, &o->imm, sizeof x);
+    if (o->kind == FGS__O_F32) {
+        memcpy(&f, &bits, sizeof f);
+        x = f;
+    }
+    if (!(x > 0 && x <= 1))
+        fgs__check_operand_error(c, o, "the fraction must be above 0 and at "
+                                 "most 1");
+}
+
+void fgs__check_hint(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (i->op != FGS__OP_POLICY_FRACTIONAL)
+        fgs__check_range(c, &i->operand[1], 128, 128, "the size");
+    else if (i->operands > 1)
+        check_fraction(c, &i->operand[1]);
+}

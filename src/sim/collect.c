@@ -1,0 +1,148 @@
+/* collect.c -- match.sync and redux.sync: what lanes that meet have in common */
+#include "sim/exec.h"
+
+enum { OP_D, OP_P, OP_A, OP_MASK };
+enum { AUX_MOD, AUX_TYPE };
+
+static uint32_t mask_of(const struct fgs__sim_warp *w,
+                        const struct fgs__sim_insn *i, uint32_t lane)
+{
+    return ((const uint32_t *)fgs__sim_at(w, i->op[OP_MASK]))[lane];
+}
+
+static uint64_t value_of(const struct fgs__sim_warp *w,
+                         const struct fgs__sim_insn *i, uint32_t lane)
+{
+    const void *a = fgs__sim_at(w, i->op[OP_A]);
+
+    return fgs__ptx_types[i->aux[AUX_TYPE]].bits == 64
+        ? ((const uint64_t *)a)[lane] : ((const uint32_t *)a)[lane];
+}
+
+/* ---------------------------------------------------------------- match -- */
+
+static void put_match(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                      uint32_t lane, uint32_t same, uint32_t member)
+{
+    uint32_t *d = fgs__sim_at(w, i->op[OP_D]), *p;
+    bool all = same == member;
+
+    if (i->src->op == FGS__OP_MATCH_ANY) {
+        d[lane] = same;
+        return;
+    }
+    d[lane] = all ? member : 0;
+    if (i->op[OP_P] == FGS__SIM_NOREF)
+        return;
+    p = fgs__sim_at(w, i->op[OP_P]);
+    *p = (*p & ~(1u << lane)) | (uint32_t)all << lane;
+}
+
+/* Results may lie where values do: all are found before any is written. */
+static void meet_match(struct fgs__sim_warp *w,
+                       const struct fgs__sim_insn *const at[32],
+                       uint32_t lanes)
+{
+    uint32_t same[32] = { 0 }, member[32] = { 0 }, lane, other;
+
+    for (lane = 0; lane < 32; lane++) {
+        if (!(lanes >> lane & 1))
+            continue;
+        member[lane] = mask_of(w, at[lane], lane) & lanes;
+        for (other = 0; other < 32; other++)
+            if ((member[lane] >> other & 1) &&
+                value_of(w, at[other], other) == value_of(w, at[lane], lane))
+                same[lane] |= 1u << other;
+    }
+    for (lane = 0; lane < 32; lane++)
+        if (lanes >> lane & 1)
+            put_match(w, at[lane], lane, same[lane], member[lane]);
+}
+
+/* ---------------------------------------------------------------- redux -- */
+
+static uint32_t join(unsigned op, bool sign, uint32_t a, uint32_t b)
+{
+    bool less = sign ? (int32_t)a < (int32_t)b : a < b;
+
+    switch (op) {
+    case FGS__M_ATOM_ADD:
+        return a + b;
+    case FGS__M_ATOM_MIN:
+        return less ? a : b;
+    case FGS__M_ATOM_MAX:
+        return less ? b : a;
+    case FGS__M_ATOM_AND:
+        return a & b;
+    case FGS__M_ATOM_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static void meet_redux(struct fgs__sim_warp *w,
+                       const struct fgs__sim_insn *const at[32],
+                       uint32_t lanes)
+{
+    uint32_t result[32] = { 0 }, lane, m;
+
+    for (lane = 0; lane < 32; lane++) {
+        bool sign;
+
+        if (!(lanes >> lane & 1))
+            continue;
+        sign = at[lane]->aux[AUX_TYPE] == FGS__T_S32;
+        m = mask_of(w, at[lane], lane) & lanes;
+        result[lane] = (uint32_t)value_of(w, at[lane], lane);
+        for (m &= ~(1u << lane); m; m &= m - 1) {
+            uint32_t other = (uint32_t)__builtin_ctz(m);
+
+            result[lane] = join(at[lane]->aux[AUX_MOD], sign, result[lane],
+                                (uint32_t)value_of(w, at[other], other));
+        }
+    }
+    for (lane = 0; lane < 32; lane++)
+        if (lanes >> lane & 1)
+            ((uint32_t *)fgs__sim_at(w, at[lane]->op[OP_D]))[lane] =
+                result[lane];
+}
+
+/* ------------------------------------------------------------- selector -- */
+
+static const struct fgs__sim_insn *run_match(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    return fgs__sim_warp_meet(w, i, i->op[OP_MASK], meet_match);
+}
+
+static const struct fgs__sim_insn *run_redux(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    return fgs__sim_warp_meet(w, i, i->op[OP_MASK], meet_redux);
+}
+
+bool fgs__sim_sel_collect(struct fgs__sim_decoder *d,
+                          const struct fgs__ptx_insn *src,
+                          struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_operand *o = src->operand;
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    bool pair = o[0].kind == FGS__O_PAIR;
+
+    out->aux[AUX_MOD] = src->mod[FGS__G_ATOM];
+    out->aux[AUX_TYPE] = t;
+    out->op[OP_D] = fgs__sim_ref_dst(d, pair ? &o[0].child[0] : &o[0],
+                                     FGS__T_B32);
+    if (pair && o[0].child[1].kind != FGS__O_SINK) {
+        out->op[OP_P] = fgs__sim_ref_dst(d, &o[0].child[1], FGS__T_PRED);
+        if (out->op[OP_P] == FGS__SIM_NOREF)
+            return false;
+    }
+    out->op[OP_A] = fgs__sim_ref_of(d, &o[1], t);
+    out->op[OP_MASK] = fgs__sim_ref_of(d, &o[2], FGS__T_U32);
+    out->blocks = true;
+    out->run = src->op == FGS__OP_REDUX ? run_redux : run_match;
+    return out->op[OP_D] != FGS__SIM_NOREF && out->op[OP_A] != FGS__SIM_NOREF &&
+        out->op[OP_MASK] != FGS__SIM_NOREF;
+}

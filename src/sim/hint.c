@@ -1,0 +1,112 @@
+/* hint.c -- isspacep, and hints to caches that this device does not have
+ *
+ * A hint changes no value; its address may be anything (ISA, prefetch).
+ * discard leaves its 128 bytes undefined: here they keep their values.
+ */
+#include "sim/access.h"
+
+static const struct fgs__sim_insn *run_none(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    (void)w;
+    return i + 1;
+}
+
+/* --------------------------------------------------------- createpolicy -- */
+
+/* A policy is opaque; these are what the hardware makes of the whole range. */
+static uint64_t policy_of(const struct fgs__ptx_insn *src)
+{
+    switch (src->mod[FGS__G_POLICY]) {
+    case FGS__M_POLICY_LAST:
+        return 0x14f0000000000000ull;
+    case FGS__M_POLICY_FIRST:
+        return 0x12f0000000000000ull;
+    default:
+        return 0x1000000000000000ull;
+    }
+}
+
+static const struct fgs__sim_insn *run_policy(struct fgs__sim_warp *w,
+                                              const struct fgs__sim_insn *i)
+{
+    uint64_t *d = fgs__sim_at(w, i->op[0]);
+
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        d[fgs__sim_lane(m)] = (uint64_t)i->imm;
+    return i + 1;
+}
+
+/* ------------------------------------------------------------- isspacep -- */
+
+static bool in_space(uint64_t addr, unsigned space)
+{
+    bool shared = addr - FGS__SIM_SHARED_WINDOW < FGS__SIM_WINDOW_BYTES;
+    bool local = addr - FGS__SIM_LOCAL_WINDOW < FGS__SIM_WINDOW_BYTES;
+
+    switch (space) {
+    case FGS__M_LOCAL:
+        return local;
+    case FGS__M_PARAM:
+    case FGS__M_PARAM_ENTRY:
+        return addr - FGS__SIM_PARAM_WINDOW < FGS__SIM_WINDOW_BYTES;
+    case FGS__M_GLOBAL: /* holds the windows of constants and parameters */
+        return !shared && !local;
+    default:
+        return shared;
+    }
+}
+
+static const struct fgs__sim_insn *run_isspacep(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i)
+{
+    const void *a = fgs__sim_at(w, i->op[1]);
+    uint32_t *p = fgs__sim_at(w, i->op[0]), yes = 0;
+
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int l = fgs__sim_lane(m);
+        uint64_t addr = i->aux[1] == 32 ? ((const uint32_t *)a)[l]
+                                        : ((const uint64_t *)a)[l];
+
+        yes |= (uint32_t)in_space(addr, i->aux[0]) << l;
+    }
+    *p = (*p & ~w->exec) | yes;
+    return i + 1;
+}
+
+static bool sel_isspacep(struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_insn *src,
+                         struct fgs__sim_insn *out)
+{
+    out->aux[0] = src->space[0];
+    out->aux[1] = 64;
+    if (src->space[0] == FGS__M_CONST) {
+        fgs__sim_decode_error(d, src, ".const is not executed here yet");
+        return false;
+    }
+    out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_PRED);
+    out->op[1] = src->operand[1].kind == FGS__O_REG
+        ? fgs__sim_ref_reg(d, &src->operand[1], &out->aux[1])
+        : fgs__sim_ref_of(d, &src->operand[1], FGS__T_U64);
+    out->run = run_isspacep;
+    return out->op[0] != FGS__SIM_NOREF && out->op[1] != FGS__SIM_NOREF;
+}
+
+bool fgs__sim_sel_hint(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_insn *src,
+                       struct fgs__sim_insn *out)
+{
+    switch (src->op) {
+    case FGS__OP_ISSPACEP:
+        return sel_isspacep(d, src, out);
+    case FGS__OP_POLICY_FRACTIONAL:
+    case FGS__OP_POLICY_RANGE:
+        out->imm = (int64_t)policy_of(src);
+        out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_B64);
+        out->run = run_policy;
+        return out->op[0] != FGS__SIM_NOREF;
+    default:
+        out->run = run_none;
+        return true;
+    }
+}
