@@ -1,69 +1,120 @@
 /* exec_half.c -- arithmetic of f16, bf16 and pairs of them */
 #include "sim/half.h"
 
-enum { AUX_FTZ, AUX_CLAMP, AUX_NAN, AUX_X2 };
+enum { AUX_FTZ, AUX_CLAMP, AUX_NAN, AUX_X2, AUX_ONE = AUX_NAN };
 enum { CLAMP_NONE, CLAMP_SAT, CLAMP_RELU };
 enum { MINMAX_NAN = 1, MINMAX_XOR = 2 };
 
-#define IN_F16(h)  float_of_f16(i->aux[AUX_FTZ] ? flush_f16(h) : (h))
-#define IN_BF16(h) float_of_bf16(h)
-
 /* .sat: to [+0, 1], NaN to +0.  .relu: what is below zero becomes +0. */
-static FGS__INLINE uint16_t clamped(const struct fgs__sim_insn *i, uint16_t h,
-                                    uint16_t one)
+static void clamp_all(l_u16 *t, int n, uint32_t how, uint16_t one)
 {
-    uint16_t sat = h & 0x8000 ? 0 : h > one ? one : h;
-    uint16_t relu = h & 0x8000 ? 0 : h;
+    int k;
 
-    sat = h == NAN_HALF ? 0 : sat;
-    return i->aux[AUX_CLAMP] == CLAMP_SAT ? sat
-        : i->aux[AUX_CLAMP] == CLAMP_RELU ? relu
-                                          : h;
+    if (how == CLAMP_SAT) {
+        FGS__EACH
+        for (k = 0; k < n; k++) {
+            uint16_t h = t[k] > one ? one : t[k];
+
+            t[k] = t[k] >= NAN_HALF ? 0 : h;
+        }
+    } else if (how == CLAMP_RELU) {
+        FGS__EACH
+        for (k = 0; k < n; k++)
+            t[k] = t[k] & 0x8000 ? 0 : t[k];
+    }
 }
 
-static FGS__INLINE uint16_t out_f16(const struct fgs__sim_insn *i, double r)
+static void flush_all(l_u16 *t, const l_u16 *a, int n)
 {
-    uint16_t h = f16_of_float(odd_float(r));
+    int k;
 
-    return clamped(i, i->aux[AUX_FTZ] ? flush_f16(h) : h, 0x3c00);
+    FGS__EACH
+    for (k = 0; k < n; k++)
+        t[k] = flush_f16(a[k]);
 }
 
-static FGS__INLINE uint16_t out_bf16(const struct fgs__sim_insn *i, double r)
+/* A source as f32; `t` holds it flushed. */
+static void read_f16(l_f32 *x, const l_u16 *a, int n, uint32_t ftz)
 {
-    return clamped(i, bf16_of_float(odd_float(r)), 0x3f80);
+    FGS__ALIGN(64) l_u16 t[2 * LANES];
+    int k;
+
+    if (ftz) {
+        flush_all(t, a, n);
+        a = t;
+    }
+    FGS__EACH
+    for (k = 0; k < n; k++)
+        x[k] = float_of_f16(a[k]);
 }
 
-/* d = EXPR of x, y, z as doubles; operands that are not there are read from
- * the first source. */
-#define HALF(name, IN, OUT, EXPR)                                              \
+static void read_bf16(l_f32 *x, const l_u16 *a, int n, uint32_t ftz)
+{
+    int k;
+
+    (void)ftz;
+    FGS__EACH
+    for (k = 0; k < n; k++)
+        x[k] = float_of_bf16(a[k]);
+}
+
+/* p + z with round-to-odd; the product of two f16 is exact in f32. */
+static FGS__INLINE float odd_sum_f32(float p, float z)
+{
+    float s = p + z, b = s - p;
+    float err = (p - (s - b)) + (z - b);
+    uint32_t u = float_bits(s);
+    uint32_t odd = (u - ((err < 0) != (s < 0))) | 1;
+
+    return bits_float(err < 0 || err > 0 ? odd : u);
+}
+
+/* d = EXPR of x, y, z, in R, which holds products exactly; operands that are
+ * not there are the first source.  Step by step, so that each is a loop of
+ * vectors. */
+#define HALF(name, READ, R, WRITE, EXPR)                                       \
     HANDLER(name)                                                              \
     {                                                                          \
+        FGS__ALIGN(64) l_f32 a[2 * LANES], b[2 * LANES], c[2 * LANES];         \
         FGS__ALIGN(64) l_u16 t[2 * LANES];                                     \
-        const l_u16 *a = LANE_PTR(w, i->op[1]);                                \
-        const l_u16 *b = LANE_PTR(w, i->op[2]);                                \
-        const l_u16 *c = LANE_PTR(w, i->op[3]);                                \
-        int k, n = HALVES(i->aux[AUX_X2]);                                     \
+        uint32_t ftz = i->aux[AUX_FTZ], x2 = i->aux[AUX_X2];                   \
+        int k, n = HALVES(x2);                                                 \
+        READ(a, LANE_PTR(w, i->op[1]), n, ftz);                                \
+        READ(b, LANE_PTR(w, i->op[2]), n, ftz);                                \
+        READ(c, LANE_PTR(w, i->op[3]), n, ftz);                                \
         FGS__EACH                                                              \
         for (k = 0; k < n; k++) {                                              \
-            const double x = (double)IN(a[k]);                                 \
-            const double y = (double)IN(b[k]);                                 \
-            const double z = (double)IN(c[k]);                                 \
+            const R x = (R)a[k], y = (R)b[k], z = (R)c[k];                     \
             (void)y;                                                           \
             (void)z;                                                           \
-            t[k] = OUT(i, EXPR);                                               \
+            c[k] = EXPR;                                                       \
         }                                                                      \
-        blend_halves(w, i->op[0], t, i->aux[AUX_X2]);                          \
+        FGS__EACH                                                              \
+        for (k = 0; k < n; k++)                                                \
+            t[k] = WRITE(c[k]);                                                \
+        if (ftz)                                                               \
+            flush_all(t, t, n);                                                \
+        clamp_all(t, n, i->aux[AUX_CLAMP], i->aux[AUX_ONE] & 0xffff);          \
+        blend_halves(w, i->op[0], t, x2);                                      \
         return i + 1;                                                          \
     }
-#define ARITH(t, IN, OUT)                                                      \
-    HALF(add_##t, IN, OUT, odd_sum(x, y))                                      \
-    HALF(sub_##t, IN, OUT, odd_sum(x, -y))                                     \
-    HALF(mul_##t, IN, OUT, x * y)                                              \
-    HALF(fma_##t, IN, OUT, odd_sum(x * y, z))                                  \
-    HALF(abs_##t, IN, OUT, __builtin_fabs(x))                                  \
-    HALF(neg_##t, IN, OUT, -x)
-ARITH(f16, IN_F16, out_f16)
-ARITH(bf16, IN_BF16, out_bf16)
+#define F16_OP(name, EXPR)                                                     \
+    HALF(name##_f16, read_f16, float, f16_of_float, EXPR)
+#define BF16_OP(name, EXPR)                                                    \
+    HALF(name##_bf16, read_bf16, double, bf16_of_float, odd_float(EXPR))
+/* 24 bits are twice 11 and two: a sum of f16 may be rounded twice. */
+F16_OP(add, x + y)
+F16_OP(sub, x - y)
+F16_OP(mul, x * y)
+F16_OP(fma, odd_sum_f32(x * y, z))
+F16_OP(abs, __builtin_fabsf(x))
+F16_OP(neg, -x)
+BF16_OP(add, odd_sum(x, y))
+BF16_OP(sub, odd_sum(x, -y))
+BF16_OP(mul, x * y)
+BF16_OP(fma, odd_sum(x * y, z))
+BF16_OP(abs, __builtin_fabs(x))
+BF16_OP(neg, -x)
 
 /* -------------------------------------------------------------- min, max -- */
 
@@ -159,8 +210,11 @@ bool FGS__LEVEL(fgs__sim_sel_half)(struct fgs__sim_decoder *d,
     out->aux[AUX_CLAMP] = src->mod[FGS__G_SAT] ? CLAMP_SAT
         : src->mod[FGS__G_RELU]                ? CLAMP_RELU
                                                : CLAMP_NONE;
-    out->aux[AUX_NAN] = (src->mod[FGS__G_NAN] ? MINMAX_NAN : 0) |
-        (src->mod[FGS__G_XORSIGN] ? MINMAX_XOR : 0);
+    if (src->op == FGS__OP_MIN || src->op == FGS__OP_MAX)
+        out->aux[AUX_NAN] = (src->mod[FGS__G_NAN] ? MINMAX_NAN : 0) |
+            (src->mod[FGS__G_XORSIGN] ? MINMAX_XOR : 0);
+    else
+        out->aux[AUX_ONE] = bf ? 0x3f80 : 0x3c00;
     out->aux[AUX_X2] = t == FGS__T_F16X2 || t == FGS__T_BF16X2;
     return true;
 }
