@@ -147,28 +147,41 @@ COMPARE_FTZ(ne_f32)
 COMPARE_FTZ(lt_f32)
 COMPARE_FTZ(le_f32)
 
-/* f16 and bf16, one or two a lane. */
-#define HALF_COMPARE(name, IN, EXPR)                                           \
-    HANDLER(name)                                                              \
+/* f16 and bf16 as f32, one or two a lane. */
+#define HALF_COMPARE(base, name, IN)                                           \
+    HANDLER(base##_##name)                                                     \
     {                                                                          \
+        FGS__ALIGN(64) l_f32 x[2][LANES], y[2][LANES];                         \
         const l_u16 *a = LANE_PTR(w, i->op[SETP_A]);                           \
         const l_u16 *b = LANE_PTR(w, i->op[SETP_B]);                           \
-        bool pair = i->aux[AUX_SET] >= SET_PAIR;                               \
-        uint32_t r[2] = { 0, 0 };                                              \
-        int k, n = HALVES(pair), step = pair;                                  \
-        for (k = 0; k < n; k++) {                                              \
-            const float x = IN(a[k]), y = IN(b[k]);                            \
-            r[k & step] |= (EXPR) ? 1u << (k >> step) : 0;                     \
+        const l_u32 *aa = LANE_PTR(w, i->op[SETP_A]);                          \
+        const l_u32 *bb = LANE_PTR(w, i->op[SETP_B]);                          \
+        int k;                                                                 \
+        if (i->aux[AUX_SET] < SET_PAIR) {                                      \
+            FGS__EACH                                                          \
+            for (k = 0; k < LANES; k++) {                                      \
+                x[0][k] = IN(a[k]);                                            \
+                y[0][k] = IN(b[k]);                                            \
+            }                                                                  \
+            return finish(w, i, mask_##base##_f32(x[0], y[0]));                \
         }                                                                      \
-        return pair ? finish_pair(w, i, r[0], r[1]) : finish(w, i, r[0]);      \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++) {                                          \
+            x[0][k] = IN(aa[k] & 0xffff);                                      \
+            y[0][k] = IN(bb[k] & 0xffff);                                      \
+            x[1][k] = IN(aa[k] >> 16);                                         \
+            y[1][k] = IN(bb[k] >> 16);                                         \
+        }                                                                      \
+        return finish_pair(w, i, mask_##base##_f32(x[0], y[0]),                \
+                           mask_##base##_f32(x[1], y[1]));                     \
     }
 #define FLUSHED_F16(h) float_of_f16(flush_f16(h))
 #define HALF(name, IN)                                                         \
-    HALF_COMPARE(eq_##name, IN, x == y)                                        \
-    HALF_COMPARE(ne_##name, IN, x < y || x > y)                                \
-    HALF_COMPARE(lt_##name, IN, x < y)                                         \
-    HALF_COMPARE(le_##name, IN, x <= y)                                        \
-    HALF_COMPARE(num_##name, IN, x == x && y == y)
+    HALF_COMPARE(eq, name, IN)                                                 \
+    HALF_COMPARE(ne, name, IN)                                                 \
+    HALF_COMPARE(lt, name, IN)                                                 \
+    HALF_COMPARE(le, name, IN)                                                 \
+    HALF_COMPARE(num, name, IN)
 HALF(f16, float_of_f16)
 HALF(f16_ftz, FLUSHED_F16)
 HALF(bf16, float_of_bf16)
