@@ -106,7 +106,8 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
     b->now_ps = b->end_ps = now_ps;
     b->rng = g->rng ^ (linear + 1) * 0x9e3779b97f4a7c15ull;
     for (k = 0; k < warps; k++)
-        make_warp(b, k, now_ps, (unsigned char *)p + l.banks + k * c->bank_bytes,
+        make_warp(b, k, now_ps,
+                  (unsigned char *)p + l.banks + k * c->bank_bytes,
                   (unsigned char *)p + l.local +
                       (size_t)k * 32 * fgs__sim_local_bytes(g));
     return b;

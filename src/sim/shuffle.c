@@ -30,7 +30,7 @@ static void put_pred(const struct fgs__sim_warp *w, fgs__sim_ref r,
 enum { SHFL_D, SHFL_P, SHFL_A, SHFL_B, SHFL_C, SHFL_MASK };
 
 /* The lane that is read, and whether it is in range (ISA, shfl.sync). */
-static uint32_t shfl_lane(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c,
+static FGS__INLINE uint32_t shfl_lane(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c,
                           bool *in)
 {
     uint32_t seg = c >> 8 & 31, clamp = c & 31;
@@ -82,9 +82,43 @@ static void meet_shfl(struct fgs__sim_warp *w,
     }
 }
 
+/* All 32 lanes at one instruction, each a member with all others. */
+static void shfl_all(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    const uint32_t *a = fgs__sim_at(w, i->op[SHFL_A]);
+    const uint32_t *b = fgs__sim_at(w, i->op[SHFL_B]);
+    const uint32_t *c = fgs__sim_at(w, i->op[SHFL_C]);
+    uint32_t out[32], mode = i->aux[0], ok = 0, lane, j;
+    bool in;
+
+    for (lane = 0; lane < 32; lane++) {
+        j = shfl_lane(mode, lane, b[lane], c[lane], &in);
+        out[lane] = a[j];
+        ok |= (uint32_t)in << lane;
+    }
+    if (i->op[SHFL_D] != FGS__SIM_NOREF)
+        memcpy(fgs__sim_at(w, i->op[SHFL_D]), out, sizeof out);
+    if (i->op[SHFL_P] != FGS__SIM_NOREF)
+        memcpy(fgs__sim_at(w, i->op[SHFL_P]), &ok, sizeof ok);
+}
+
+static bool all_are_members(const struct fgs__sim_warp *w, fgs__sim_ref mask)
+{
+    const uint32_t *member = fgs__sim_at(w, mask);
+    uint32_t all = w->exec, lane;
+
+    for (lane = 0; lane < 32; lane++)
+        all &= member[lane];
+    return all == UINT32_MAX;
+}
+
 static const struct fgs__sim_insn *run_shfl(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
+    if (all_are_members(w, i->op[SHFL_MASK])) {
+        shfl_all(w, i);
+        return i + 1;
+    }
     return fgs__sim_warp_meet(w, i, i->op[SHFL_MASK], meet_shfl);
 }
 
