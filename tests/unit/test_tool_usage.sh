@@ -135,4 +135,9 @@ if [ -z "$SAN" ]; then
 fi
 "$FGS" run --output /no/such/dir/file > /dev/null 2>&1
 lost $? "fgs run --output in a folder that is not there"
+expect 2 'what is measured must be "sim"' bench
+expect 2 'what is measured must be "sim"' bench gpu
+expect 2 '--only: no row is named "dance"' bench sim --only dance
+expect 0 '^loop .* add, setp, bra' bench sim --only loop --ms 1 --repeat 1
+expect 0 '"launch_ns": [1-9]' bench sim --only launch --ms 1 --repeat 1 --json
 end
