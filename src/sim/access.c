@@ -213,6 +213,21 @@ static const uint64_t *addresses(const struct fgs__sim_warp *w,
     return buf;
 }
 
+/* The lanes' accesses are aligned and inside the segment of the first lane,
+ * which was checked for all else. */
+static bool all_inside(const struct segment *s, const uint64_t *addr,
+                       uint32_t exec, uint32_t bytes)
+{
+    uint64_t room = s->hi - s->lo - bytes, bad = 0;
+
+    for (uint32_t l = 0; l < 32; l++) {
+        uint64_t at = addr[l] - s->lo;
+
+        bad |= (uint64_t)(at > room || (addr[l] & (bytes - 1))) << l;
+    }
+    return !((uint32_t)bad & exec);
+}
+
 bool fgs__sim_access_find(struct fgs__sim_warp *w,
                           const struct fgs__sim_insn *i, bool write,
                           struct fgs__sim_access *acc)
@@ -243,6 +258,13 @@ bool fgs__sim_access_find(struct fgs__sim_warp *w,
         segment_holds(&s, first, 32ull * bytes))
         return true;
     acc->shape = FGS__SIM_SCATTER;
+    if (!s.lane_step && all_inside(&s, addr, w->exec, bytes)) {
+        for (uint32_t m = w->exec; m; m &= m - 1) {
+            lane = fgs__sim_lane(m);
+            acc->lane[lane] = s.host + (addr[lane] - s.lo);
+        }
+        return true;
+    }
     for (uint32_t m = w->exec & (w->exec - 1); m; m &= m - 1) {
         lane = fgs__sim_lane(m);
         acc->lane[lane] = lane_find(w, i, write, lane, addr[lane], &s);
