@@ -84,6 +84,7 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_MBAR_ARRIVE_DROP_EXPECT_TX] = fgs__check_mbarrier,
     [FGS__OP_MBAR_TEST_WAIT] = fgs__check_mbarrier,
     [FGS__OP_MBAR_TRY_WAIT] = fgs__check_mbarrier,
+    [FGS__OP_CP_ASYNC] = fgs__check_async,
     [FGS__OP_BULK_COPY] = fgs__check_bulk,
     [FGS__OP_BULK_WAIT] = fgs__check_bulk,
 };

@@ -120,6 +120,7 @@ void fgs__sim_block_free(struct fgs__sim_block *b)
     if (!b)
         return;
     fgs__sim_copies_free(b);
+    fgs__sim_async_free(b);
     for (uint32_t k = 0; k < b->warps; k++)
         fgs__sim_stack_free(&b->warp[k]);
     memcpy(&raw, (char *)b - sizeof(void *), sizeof raw);
