@@ -428,18 +428,21 @@ static void trap_is_a_failed_launch_with_its_place(void **state)
 
 /* ------------------------------------------------------- decode, memory -- */
 
+#define BULK "cp.async.bulk.global.shared::cta.bulk_group."
+
 static void form_that_is_not_executed_is_refused_at_load(void **state)
 {
     struct exec e;
 
     (void)state;
     assert_int_equal(exec_open(&e,
-                               HEAD "add.f16 %h0, %h1, %h2;\n"
-                                    "cvt.rn.f16.f32 %h0, 0f00000000;\n" TAIL,
+                               HEAD BULK "cp_mask [%q1], [%r1], 16, %h1;\n"
+                                    BULK "cp_mask [%q1], [%r1], 32, %h1;\n"
+                                    TAIL,
                                &fgs__malloc),
                      FGS_E_PTX);
     assert_int_equal(e.diags.count, 2);
-    assert_non_null(strstr(e.diags.item[0].text, ".f16"));
+    assert_non_null(strstr(e.diags.item[0].text, "cp_mask"));
     assert_int_equal(e.diags.item[1].pos.line, e.diags.item[0].pos.line + 1);
     exec_close(&e);
 }
