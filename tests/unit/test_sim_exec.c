@@ -442,7 +442,7 @@ static void form_that_is_not_executed_is_refused_at_load(void **state)
                                &fgs__malloc),
                      FGS_E_PTX);
     assert_int_equal(e.diags.count, 2);
-    assert_non_null(strstr(e.diags.item[0].text, "cp_mask"));
+    assert_non_null(strstr(e.diags.item[0].text, "cp.async.bulk"));
     assert_int_equal(e.diags.item[1].pos.line, e.diags.item[0].pos.line + 1);
     exec_close(&e);
 }
