@@ -23,7 +23,7 @@ said=$(FGS_SIM_SMS=3 "$tmp/linked" 2>&1)
 
 # Every name of the tables is a symbol, and by that name is found.
 names=$(awk -v make=forms -f src/table/forms.awk src/table/entry.def \
-    src/sim/absent.def | sed -n 's/^    { "\([^"]*\)".*/\1/p'
+    src/sim/absent.def | sed -n 's/^    { "\([^"@]*\)".*/\1/p'
     sed -n 's/^ABSENT(\([A-Za-z0-9_]*\)).*/\1/p' src/sim/absent.def)
 case_is opening_program_builds "-ldl does not link" build opened -ldl
 case_is all_names_are_found "a name is missing" "$tmp/opened" $names

@@ -1,5 +1,5 @@
 /* ctx.c -- contexts, and the calling thread's stack of them */
-#include "sim/device.h"
+#include "sim/graph.h"
 
 /* The driver keeps the current contexts of a host thread; handles, so that a
  * destroyed one is noticed. */
@@ -89,6 +89,9 @@ CUresult fgs__sim_ctx_wait(struct fgs__sim_ctx *ctx)
 /* Take everything of a context that is idle and known to nobody. */
 static void free_contents(struct fgs__sim_ctx *ctx)
 {
+    while (ctx->captures)
+        fgs__sim_capture_end(ctx->captures);
+    fgs__sim_graphs_free(ctx);
     while (ctx->events)
         fgs__sim_event_free(ctx->events);
     while (ctx->modules)
@@ -427,5 +430,6 @@ CUresult fgs__sim_cuCtxSynchronize(void)
 
     if (r)
         return r;
-    return fgs__sim_leave(fgs__sim_ctx_wait(ctx));
+    r = fgs__sim_capture_check(ctx);
+    return fgs__sim_leave(r ? r : fgs__sim_ctx_wait(ctx));
 }

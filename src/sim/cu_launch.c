@@ -1,11 +1,13 @@
 /* cu_launch.c -- entry points: kernel launch and occupancy */
-#include "sim/device.h"
+#include "sim/graph.h"
 
 /* A launch as both entry points describe it. */
 struct launch {
     uint32_t grid[3], block[3];
     uint32_t dynamic;
-    bool programmatic;
+    bool programmatic, cooperative;
+    CUevent trigger, launched;
+    unsigned char trigger_port;
 };
 
 static CUresult check_dims(const struct launch *l)
@@ -120,21 +122,35 @@ static void fill_grid(struct fgs__sim_grid *g, const struct fgs__sim_func *f,
         g->stack_bytes = (uint32_t)g->ctx->limit[CU_LIMIT_STACK_SIZE];
 }
 
-static CUresult launch(struct fgs__sim_ctx *ctx, CUfunction func,
-                       const struct launch *l, CUstream stream, void **params,
-                       void **extra)
+/* All blocks of a cooperative grid are resident at once. */
+static CUresult check_cooperative(const struct fgs__sim_func *f,
+                                  const struct launch *l)
+{
+    const fgs_sim_config *cfg = &f->module->ctx->dev->cfg;
+    uint64_t fit = fgs__sim_fit(cfg, f->code,
+                                l->block[0] * l->block[1] * l->block[2],
+                                f->code->shared_bytes + l->dynamic);
+
+    if (l->cooperative &&
+        (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] > fit * cfg->sms)
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return CUDA_SUCCESS;
+}
+
+static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
+                        CUfunction func, const struct launch *l,
+                        struct fgs__sim_stream *s, void **params, void **extra)
 {
     struct fgs__sim_func *f = fgs__sim_func_of(ctx, func);
     const fgs_allocator *a = &ctx->dev->alloc;
-    struct fgs__sim_stream *s;
     struct fgs__sim_op *op;
     CUresult r;
 
     if (!f)
         return CUDA_ERROR_INVALID_HANDLE;
-    r = fgs__sim_stream_get(ctx, stream, &s);
+    r = check_launch(f, l);
     if (!r)
-        r = check_launch(f, l);
+        r = check_cooperative(f, l);
     if (r)
         return r;
     op = fgs__sim_op_make(s, FGS__SIM_OP_KERNEL);
@@ -149,9 +165,86 @@ static CUresult launch(struct fgs__sim_ctx *ctx, CUfunction func,
         return r;
     }
     fill_grid(&op->u.kernel.grid, f, l, op->u.kernel.params);
+    op->u.kernel.func = (CUfunction)f->handle;
     op->u.kernel.programmatic = l->programmatic;
-    fgs__sim_op_enqueue(op);
+    op->u.kernel.trigger = l->trigger;
+    op->u.kernel.trigger_port = l->trigger_port;
+    op->u.kernel.launched = l->launched;
+    *out = op;
     return CUDA_SUCCESS;
+}
+
+bool fgs__sim_kernel_alive(struct fgs__sim_ctx *ctx,
+                           const struct fgs__sim_op *op)
+{
+    struct fgs__sim_func *f = fgs__sim_func_of(ctx, op->u.kernel.func);
+
+    return f && f->code == op->u.kernel.grid.code;
+}
+
+/* An event that a launch fires has no timing. */
+static CUresult fired_event(struct fgs__sim_ctx *ctx, CUevent handle,
+                            struct fgs__sim_event **out)
+{
+    *out = NULL;
+    if (!handle)
+        return CUDA_SUCCESS;
+    *out = fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EVENT,
+                               handle);
+    if (!*out)
+        return CUDA_ERROR_INVALID_HANDLE;
+    return (*out)->flags & CU_EVENT_DISABLE_TIMING ? CUDA_SUCCESS
+                                                   : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static void set_mark(struct fgs__sim_event *e, struct fgs__sim_mark *m)
+{
+    fgs__sim_mark_drop(e->ctx->dev, e->mark);
+    e->mark = m;
+    e->capture = 0;
+    m->refs++;
+}
+
+/* Outside a graph the event of the triggers is fired when the grid has ended,
+ * as drivers do; that of the launch when its last block has begun. */
+static CUresult fire(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op)
+{
+    struct fgs__sim_event *trigger, *launched;
+    CUresult r = fired_event(ctx, op->u.kernel.trigger, &trigger);
+
+    if (!r)
+        r = fired_event(ctx, op->u.kernel.launched, &launched);
+    if (r || fgs__sim_captured(op->stream))
+        return r;
+    if (launched)
+        op->u.kernel.started = fgs__sim_mark_make(ctx->dev);
+    if ((trigger && !fgs__sim_op_over(op)) ||
+        (launched && !op->u.kernel.started))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (trigger)
+        set_mark(trigger, op->over);
+    if (launched)
+        set_mark(launched, op->u.kernel.started);
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(struct fgs__sim_ctx *ctx, CUfunction func,
+                       const struct launch *l, CUstream stream, void **params,
+                       void **extra)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_op *op;
+    CUresult r = fgs__sim_stream_get(ctx, stream, &s);
+
+    if (!r)
+        r = make_op(&op, ctx, func, l, s, params, extra);
+    if (r)
+        return r;
+    r = fire(ctx, op);
+    if (!r)
+        return fgs__sim_submit(op);
+    fgs__sim_op_free(op);
+    return r;
 }
 
 CUresult fgs__sim_cuLaunchKernel(CUfunction func, unsigned int gx,
@@ -160,7 +253,7 @@ CUresult fgs__sim_cuLaunchKernel(CUfunction func, unsigned int gx,
                                  unsigned int bz, unsigned int shared_bytes,
                                  CUstream stream, void **params, void **extra)
 {
-    struct launch l = { { gx, gy, gz }, { bx, by, bz }, shared_bytes, false };
+    struct launch l = { { gx, gy, gz }, { bx, by, bz }, .dynamic = shared_bytes };
     struct fgs__sim_ctx *ctx;
     CUresult r = fgs__sim_enter(&ctx);
 
@@ -187,6 +280,29 @@ static CUresult read_attrs(struct launch *l, const CUlaunchConfig *config)
             if (a->value.sharedMemCarveout > CU_SHAREDMEM_CARVEOUT_MAX_SHARED)
                 return CUDA_ERROR_INVALID_VALUE;
             break; /* a hint; the split is not modelled */
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            l->cooperative = a->value.programmaticStreamSerializationAllowed;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+            if (a->value.programmaticEvent.flags)
+                return CUDA_ERROR_INVALID_VALUE;
+            l->trigger = a->value.programmaticEvent.event;
+            l->trigger_port = a->value.programmaticEvent.triggerAtBlockStart
+                ? CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
+                : CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+            if (a->value.programmaticEvent.flags)
+                return CUDA_ERROR_INVALID_VALUE;
+            l->launched = a->value.programmaticEvent.event;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* one level: no effect */
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+            break;
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+            if ((unsigned)a->value.priority > 1)
+                return CUDA_ERROR_INVALID_VALUE;
+            break; /* one domain: fences order more than they have to */
         default:
             return CUDA_ERROR_NOT_SUPPORTED;
         }
@@ -211,7 +327,7 @@ CUresult fgs__sim_cuLaunchKernelEx(const CUlaunchConfig *config,
     l = (struct launch){
         { config->gridDimX, config->gridDimY, config->gridDimZ },
         { config->blockDimX, config->blockDimY, config->blockDimZ },
-        config->sharedMemBytes, false
+        .dynamic = config->sharedMemBytes
     };
     r = read_attrs(&l, config);
     if (!r)
@@ -243,4 +359,18 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
                                     f->code->shared_bytes +
                                         (uint32_t)shared_bytes);
     return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
+                            struct fgs__sim_ctx *ctx,
+                            const CUlaunchConfig *config, CUfunction func,
+                            void **params, void **extra)
+{
+    struct launch l = {
+        { config->gridDimX, config->gridDimY, config->gridDimZ },
+        { config->blockDimX, config->blockDimY, config->blockDimZ },
+        .dynamic = config->sharedMemBytes
+    };
+
+    return make_op(out, ctx, func, &l, ctx->legacy, params, extra);
 }

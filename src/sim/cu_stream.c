@@ -47,6 +47,8 @@ CUresult fgs__sim_cuStreamDestroy(CUstream stream)
     r = fgs__sim_stream_get(ctx, stream, &s);
     if (!r && s == ctx->legacy)
         r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && fgs__sim_captured(s))
+        r = fgs__sim_capture_refuse(s);
     if (!r) {
         fgs__sim_handle_free(&ctx->dev->handles, s->handle);
         s->destroyed = true;
@@ -65,6 +67,8 @@ CUresult fgs__sim_cuStreamSynchronize(CUstream stream)
     if (r)
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
+    if (!r && fgs__sim_captured(s))
+        r = fgs__sim_capture_refuse(s);
     return fgs__sim_leave(r ? r : fgs__sim_stream_wait(s));
 }
 
@@ -93,6 +97,8 @@ CUresult fgs__sim_cuStreamQuery(CUstream stream)
     if (r)
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
+    if (!r && fgs__sim_captured(s))
+        r = fgs__sim_capture_refuse(s);
     if (!r && s->head) {
         s->waiting++;
         let_run(ctx);
@@ -123,23 +129,6 @@ CUresult fgs__sim_cuStreamGetCtx(CUstream stream, CUcontext *out)
     return fgs__sim_leave(r);
 }
 
-CUresult fgs__sim_cuStreamIsCapturing(CUstream stream,
-                                      CUstreamCaptureStatus *status)
-{
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-    struct fgs__sim_stream *s;
-
-    if (r)
-        return r;
-    r = fgs__sim_stream_get(ctx, stream, &s);
-    if (!r && !status)
-        r = CUDA_ERROR_INVALID_VALUE;
-    if (!r)
-        *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return fgs__sim_leave(r);
-}
-
 CUresult fgs__sim_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
 {
     struct fgs__sim_ctx *ctx;
@@ -161,7 +150,7 @@ CUresult fgs__sim_cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *data)
     }
     op->u.host.fn = fn;
     op->u.host.data = data;
-    fgs__sim_op_enqueue(op);
+    r = fgs__sim_submit(op);
 leave:
     return fgs__sim_leave(r);
 }
@@ -247,8 +236,8 @@ static CUresult record(struct fgs__sim_ctx *ctx, struct fgs__sim_event *e,
     fgs__sim_mark_drop(dev, e->mark);
     e->mark = m;
     op->u.mark = m;
-    fgs__sim_op_enqueue(op);
-    return CUDA_SUCCESS;
+    e->capture = 0;
+    return fgs__sim_submit(op);
 }
 
 CUresult fgs__sim_cuEventRecord(CUevent event, CUstream stream)
@@ -265,8 +254,20 @@ CUresult fgs__sim_cuEventRecord(CUevent event, CUstream stream)
     if (!r && (!e || e->ctx != ctx))
         r = CUDA_ERROR_INVALID_HANDLE;
     if (!r)
-        r = record(ctx, e, s);
+        r = fgs__sim_captured(s) ? fgs__sim_capture_record(e, s)
+                                 : record(ctx, e, s);
     return fgs__sim_leave(r);
+}
+
+/* CU_EVENT_RECORD_EXTERNAL makes a node of it in a capture. */
+CUresult fgs__sim_cuEventRecordWithFlags(CUevent event, CUstream stream,
+                                         unsigned int flags)
+{
+    if (flags == CU_EVENT_RECORD_EXTERNAL)
+        return fgs__sim_event_node(event, stream,
+                                   CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+    return flags ? CUDA_ERROR_INVALID_VALUE
+                 : fgs__sim_cuEventRecord(event, stream);
 }
 
 /* The record that is the event's last one now; a later one changes nothing. */
@@ -274,11 +275,16 @@ CUresult fgs__sim_cuStreamWaitEvent(CUstream stream, CUevent event,
                                     unsigned int flags)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r;
     struct fgs__sim_stream *s;
     struct fgs__sim_event *e;
     struct fgs__sim_op *op;
+    bool joined = false;
 
+    if (flags == CU_EVENT_WAIT_EXTERNAL)
+        return fgs__sim_event_node(event, stream,
+                                   CU_GRAPH_NODE_TYPE_WAIT_EVENT);
+    r = fgs__sim_enter(&ctx);
     if (r)
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
@@ -287,7 +293,9 @@ CUresult fgs__sim_cuStreamWaitEvent(CUstream stream, CUevent event,
         r = CUDA_ERROR_INVALID_HANDLE;
     if (!r && flags)
         r = CUDA_ERROR_INVALID_VALUE;
-    if (r || !e->mark)
+    if (!r)
+        r = fgs__sim_capture_wait(s, e, &joined);
+    if (r || joined || !e->mark)
         goto leave;
     op = fgs__sim_op_make(s, FGS__SIM_OP_WAIT);
     if (!op) {
@@ -296,7 +304,7 @@ CUresult fgs__sim_cuStreamWaitEvent(CUstream stream, CUevent event,
     }
     op->u.mark = e->mark;
     e->mark->refs++;
-    fgs__sim_op_enqueue(op);
+    r = fgs__sim_submit(op);
 leave:
     return fgs__sim_leave(r);
 }
@@ -313,6 +321,8 @@ CUresult fgs__sim_cuEventQuery(CUevent event)
     e = event_of(ctx, event);
     if (!e) {
         r = CUDA_ERROR_INVALID_HANDLE;
+    } else if (e->capture) {
+        r = CUDA_ERROR_CAPTURED_EVENT;
     } else if (e->mark && !e->mark->done) {
         m = e->mark;
         m->refs++;
@@ -344,6 +354,8 @@ CUresult fgs__sim_cuEventSynchronize(CUevent event)
     e = event_of(ctx, event);
     if (!e) {
         r = CUDA_ERROR_INVALID_HANDLE;
+    } else if (e->capture) {
+        r = CUDA_ERROR_CAPTURED_EVENT;
     } else if (e->mark) {
         w.ctx = e->ctx;
         w.obj = e->mark;

@@ -229,6 +229,8 @@ struct fgs__sim_ctx {
     struct fgs__sim_stream *legacy;
     struct fgs__sim_module *modules;
     struct fgs__sim_event *events;
+    struct fgs__sim_capture *captures;
+    struct fgs__sim_graph *graphs; /* instantiated ones too                  */
 };
 
 /* The driver's only global: driver.c. */
@@ -337,12 +339,24 @@ struct fgs__sim_mark {
     uint64_t ps;
 };
 
+/* Nodes that something follows, and how. */
+struct fgs__sim_edge {
+    struct fgs__sim_node *node;
+    CUgraphEdgeData data;
+};
+struct fgs__sim_edges {
+    struct fgs__sim_edge *item;
+    size_t count, cap;
+};
+
 struct fgs__sim_event {
     struct fgs__sim_event *next;
     struct fgs__sim_ctx *ctx;
     uintptr_t handle;
     unsigned int flags;
     struct fgs__sim_mark *mark; /* of the last record, NULL = never          */
+    uint64_t capture;          /* id of the one that recorded it last, or 0  */
+    struct fgs__sim_edges last; /* what it recorded there                    */
 };
 
 /* One side of a copy: rows of `pitch` bytes, planes of `slice`. */
@@ -366,6 +380,7 @@ void fgs__sim_copy_block(const struct fgs__sim_copy_op *c, char *dst,
                          const char *src);
 
 enum fgs__sim_op_kind {
+    FGS__SIM_OP_EMPTY,
     FGS__SIM_OP_KERNEL,
     FGS__SIM_OP_COPY,
     FGS__SIM_OP_FILL,
@@ -388,9 +403,17 @@ struct fgs__sim_op {
     enum fgs__sim_op_state state;
     uint64_t seq;              /* in the context                             */
     uint64_t queued_ps, end_ps;
+    struct fgs__sim_mark **wait; /* begins after them; owned                 */
+    uint32_t waits;
+    struct fgs__sim_mark *over; /* set when it has ended, NULL = nobody asks */
     union {
         struct {
             struct fgs__sim_grid grid;
+            CUfunction func;
+            struct fgs__sim_mark *started; /* set when all blocks run        */
+            CUevent trigger;   /* recorded at the triggers, in a capture     */
+            unsigned char trigger_port;
+            CUevent launched;
             unsigned char *params;
             bool programmatic; /* may overlap the kernel before it           */
         } kernel;
@@ -419,6 +442,8 @@ struct fgs__sim_stream {
     uint32_t waiting;          /* host threads that wait for it              */
     struct fgs__sim_op *head, **tail;
     uint64_t done_ps;          /* end of what was taken off last             */
+    struct fgs__sim_capture *capture; /* NULL = not captured                 */
+    struct fgs__sim_edges last; /* of the capture: what comes next follows   */
 };
 
 struct fgs__sim_stream *fgs__sim_stream_make(struct fgs__sim_ctx *ctx,
@@ -514,6 +539,16 @@ bool fgs__sim_hostfn_busy(const struct fgs__sim_device *dev);
 bool fgs__sim_captured(const struct fgs__sim_stream *s);
 /* A call that a capture cannot hold: spoils the capture; its error. */
 CUresult fgs__sim_capture_refuse(struct fgs__sim_stream *s);
+/* The same for a call that concerns all streams. */
+CUresult fgs__sim_capture_check(struct fgs__sim_ctx *ctx);
+CUresult fgs__sim_capture_record(struct fgs__sim_event *e,
+                                 struct fgs__sim_stream *s);
+CUresult fgs__sim_capture_wait(struct fgs__sim_stream *s,
+                               struct fgs__sim_event *e, bool *done);
+void fgs__sim_capture_end(struct fgs__sim_capture *c);
+/* Record or wait with the EXTERNAL flag: a node where captured.  cu_graph.c */
+CUresult fgs__sim_event_node(CUevent event, CUstream stream,
+                             CUgraphNodeType type);
 
 /* Of a device that halts. */
 void fgs__sim_pools_free(struct fgs__sim_device *dev);

@@ -25,6 +25,7 @@ void fgs__sim_event_free(struct fgs__sim_event *e)
         at = &(*at)->next;
     *at = e->next;
     fgs__sim_mark_drop(dev, e->mark);
+    fgs__free(&dev->alloc, e->last.item);
     fgs__sim_handle_free(&dev->handles, e->handle);
     fgs__free(&dev->alloc, e);
 }

@@ -43,6 +43,7 @@ void fgs__sim_stream_free(struct fgs__sim_stream *s)
         s->head = op->next;
         fgs__sim_op_free(op);
     }
+    fgs__free(&dev->alloc, s->last.item);
     fgs__sim_handle_free(&dev->handles, s->handle);
     fgs__free(&dev->alloc, s);
 }
@@ -79,10 +80,17 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
 {
     struct fgs__sim_device *dev = op->stream->ctx->dev;
 
+    for (uint32_t i = 0; i < op->waits; i++)
+        fgs__sim_mark_drop(dev, op->wait[i]);
+    fgs__free(&dev->alloc, op->wait);
+    fgs__sim_mark_drop(dev, op->over);
     switch (op->kind) {
+    case FGS__SIM_OP_EMPTY:
+        break;
     case FGS__SIM_OP_KERNEL:
         fgs__sim_grid_remove(dev, &op->u.kernel.grid);
         fgs__free(&dev->alloc, op->u.kernel.params);
+        fgs__sim_mark_drop(dev, op->u.kernel.started);
         break;
     case FGS__SIM_OP_COPY:
         fgs__free(&dev->alloc, op->u.copy.staged);
@@ -110,24 +118,6 @@ void fgs__sim_op_enqueue(struct fgs__sim_op *op)
     s->tail = &op->next;
     dev->fresh = true;
     pthread_cond_signal(&dev->work);
-}
-
-bool fgs__sim_captured(const struct fgs__sim_stream *s)
-{
-    (void)s;
-    return false;
-}
-
-CUresult fgs__sim_capture_refuse(struct fgs__sim_stream *s)
-{
-    (void)s;
-    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-}
-
-CUresult fgs__sim_submit(struct fgs__sim_op *op)
-{
-    fgs__sim_op_enqueue(op);
-    return CUDA_SUCCESS;
 }
 
 static bool stream_reached(struct fgs__sim_waiter *w)
@@ -281,18 +271,40 @@ static void start_kernel(struct fgs__sim_device *dev, struct fgs__sim_op *op,
     op->end_ps = g->start_ps;
 }
 
+/* Have the marks passed that the op waits for?  *ready_ps is raised to
+ * them. */
+static bool marks_allow(const struct fgs__sim_op *op, uint64_t *ready_ps)
+{
+    for (uint32_t i = 0; i < op->waits; i++) {
+        if (!op->wait[i]->done)
+            return false;
+        *ready_ps = later(*ready_ps, op->wait[i]->ps);
+    }
+    return true;
+}
+
+static void pass(struct fgs__sim_mark *m, uint64_t ps)
+{
+    if (m) {
+        m->ps = ps;
+        m->done = true;
+    }
+}
+
 /* The op is its stream's head and may start.  False = not yet. */
 static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
 {
     uint64_t ready = later(op->stream->done_ps, op->queued_ps);
 
-    if (!legacy_allows(op, &ready))
+    if (!legacy_allows(op, &ready) || !marks_allow(op, &ready))
         return false;
     if (op->kind == FGS__SIM_OP_WAIT && !op->u.mark->done)
         return false;
     op->state = FGS__SIM_OP_TIMED;
     op->end_ps = ready;
     switch (op->kind) {
+    case FGS__SIM_OP_EMPTY:
+        break;
     case FGS__SIM_OP_KERNEL:
         start_kernel(dev, op, ready + FGS__SIM_LAUNCH_PS, true);
         break;
@@ -348,7 +360,8 @@ static bool start_dependents(struct fgs__sim_device *dev,
         if (next->state != FGS__SIM_OP_QUEUED)
             continue;
         if (next->kind != FGS__SIM_OP_KERNEL || !next->u.kernel.programmatic ||
-            !all_triggered(op) || !legacy_allows(next, &ready))
+            !all_triggered(op) || !legacy_allows(next, &ready) ||
+            !marks_allow(next, &ready))
             break;
         start_kernel(dev, next, dev->now_ps, false);
         any = true;
@@ -388,6 +401,9 @@ static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
             fgs__sim_grid_start(dev, g);
         }
     }
+    if (op->kind == FGS__SIM_OP_KERNEL && op->u.kernel.started &&
+        !op->u.kernel.started->done && g->next_block == g->blocks)
+        pass(op->u.kernel.started, dev->now_ps);
     if (op->state == FGS__SIM_OP_RUNNING && op->kind == FGS__SIM_OP_KERNEL &&
         atomic_load_explicit(&g->ended, memory_order_acquire) == g->blocks) {
         op->state = FGS__SIM_OP_DONE;
@@ -411,6 +427,7 @@ static bool take_finished(struct fgs__sim_device *dev,
         if (!s->head)
             s->tail = &s->head;
         s->done_ps = later(s->done_ps, op->end_ps);
+        pass(op->over, s->done_ps);
         fgs__sim_op_free(op);
         any = true;
     }
@@ -487,8 +504,12 @@ void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
             struct fgs__sim_op *next = op->next;
 
             op->next = NULL;
+            /* Nobody waits for them for ever. */
+            pass(op->over, 0);
+            if (op->kind == FGS__SIM_OP_KERNEL)
+                pass(op->u.kernel.started, 0);
             if (op->kind == FGS__SIM_OP_RECORD)
-                op->u.mark->done = true; /* nobody waits for it for ever */
+                pass(op->u.mark, 0);
             if (op->kind == FGS__SIM_OP_HOST &&
                 op->state == FGS__SIM_OP_RUNNING) {
                 s->head = op; /* hostfn.c has it; it ends by itself */

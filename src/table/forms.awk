@@ -21,6 +21,8 @@ function words(list, n, part, i, out, w)
 }
 function symbol(sym, thread)
 {
+    if (make == "dropin" && sym ~ /^@/)
+        return
     if (make == "dropin") {
         if (thread)
             body = "fgs__sim_" fn "_" suffix
@@ -37,7 +39,7 @@ function symbol(sym, thread)
 function row(forms, last)
 {
     args = words(substr(params, 2, length(params) - 2))
-    last = forms ~ /^OLD/ ? name : fn
+    last = forms ~ /^OLD/ ? name : forms ~ /^HID/ ? "@" fn : fn
     if (forms !~ /^N2/)
         symbol(last, 0)
     if (forms ~ /^[VN]2/) {

@@ -33,6 +33,12 @@ typedef CUresult (*PFN_cuProfilerInitialize_v4000)(const char *, const char *,
 typedef CUresult (*PFN_cuProfilerStart_v4000)(void);
 typedef CUresult (*PFN_cuProfilerStop_v4000)(void);
 #endif
+/* Declared for the driver's own build alone, or under another name. */
+typedef CUresult (*PFN_cuGraphInstantiate_v10000)(CUgraphExec *, CUgraph,
+                                                  CUgraphNode *, char *,
+                                                  size_t);
+typedef CUresult (*PFN_cuGraphInstantiate_v12000)(CUgraphExec *, CUgraph,
+                                                  unsigned long long);
 /* The public header stands beside cuda.h; including it here is part of it. */
 #include <fgs/fgs.h>
 

@@ -116,7 +116,7 @@ static void absent_entry_point_answers_not_supported(void **state)
 {
     CUdriverProcAddressQueryResult q = 9;
     CUresult (*fn)(void);
-    void *p = fgs_sim_get_proc("cuGraphCreate");
+    void *p = fgs_sim_get_proc("cuArrayCreate_v2");
 
     (void)state;
     OK(cuInit(0));

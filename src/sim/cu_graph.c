@@ -1,0 +1,552 @@
+/* cu_graph.c -- entry points: nodes of graphs and their parameters */
+#include "sim/graph.h"
+
+/* The nodes that a new one follows. */
+static CUresult read_deps(struct fgs__sim_ctx *ctx, struct fgs__sim_graph *g,
+                          const CUgraphNode *deps, size_t count,
+                          struct fgs__sim_edges *out)
+{
+    if (count && !deps)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        struct fgs__sim_node *n = fgs__sim_node_of(ctx, deps[i]);
+
+        if (!n || n->graph != g || n->graph->instantiated)
+            return CUDA_ERROR_INVALID_VALUE;
+        for (size_t k = 0; k < out->count; k++) {
+            if (out->item[k].node == n)
+                return CUDA_ERROR_INVALID_VALUE;
+        }
+        if (!fgs__sim_edges_push(&ctx->dev->alloc, out, n, NULL))
+            return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* What every call that adds a node is given. */
+struct place {
+    CUgraphNode *out;
+    CUgraph graph;
+    const CUgraphNode *deps;
+    size_t count;
+};
+
+/* Adds a node with an op that is made already; takes the op. */
+static CUresult add(struct fgs__sim_ctx *ctx, const struct place *p,
+                    CUgraphNodeType type, struct fgs__sim_op *op,
+                    struct fgs__sim_node **made)
+{
+    struct fgs__sim_graph *g = fgs__sim_graph_of(ctx, p->graph);
+    struct fgs__sim_edges deps = { NULL, 0, 0 };
+    struct fgs__sim_node *n;
+    CUresult r = p->out && g && !g->instantiated
+        ? read_deps(ctx, g, p->deps, p->count, &deps)
+        : CUDA_ERROR_INVALID_VALUE;
+
+    if (r) {
+        fgs__sim_op_free(op);
+        goto free_deps;
+    }
+    n = fgs__sim_node_add(g, type, op, &deps);
+    r = n ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (n)
+        *p->out = (CUgraphNode)n->handle;
+    if (made)
+        *made = n;
+free_deps:
+    fgs__sim_edges_free(&ctx->dev->alloc, &deps);
+    return r;
+}
+
+static CUresult kernel_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                          const CUDA_KERNEL_NODE_PARAMS_v1 *p, CUkernel kern)
+{
+    CUlaunchConfig c;
+    CUfunction func;
+
+    if (!p)
+        return CUDA_ERROR_INVALID_VALUE;
+    func = p->func ? p->func : (CUfunction)kern;
+    c = (CUlaunchConfig){ p->gridDimX,  p->gridDimY,  p->gridDimZ,
+                          p->blockDimX, p->blockDimY, p->blockDimZ,
+                          p->sharedMemBytes, NULL, NULL, 0 };
+    return fgs__sim_kernel_op(op, ctx, &c, func, p->kernelParams, p->extra);
+}
+
+static CUresult memcpy_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                          const CUDA_MEMCPY3D *p)
+{
+    struct fgs__sim_copy_op c;
+    CUresult r = p ? fgs__sim_copy_named(ctx, p, &c)
+                   : CUDA_ERROR_INVALID_VALUE;
+
+    if (r)
+        return r;
+    *op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_COPY);
+    if (!*op)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    (*op)->u.copy = c;
+    return CUDA_SUCCESS;
+}
+
+static CUresult memset_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                          const CUDA_MEMSET_NODE_PARAMS *p)
+{
+    CUresult r;
+
+    if (!p || !p->width || !p->height)
+        return CUDA_ERROR_INVALID_VALUE;
+    *op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_FILL);
+    if (!*op)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    (*op)->u.fill.va = p->dst;
+    (*op)->u.fill.count = p->width;
+    (*op)->u.fill.rows = p->height;
+    (*op)->u.fill.pitch = p->pitch;
+    (*op)->u.fill.value = p->value;
+    (*op)->u.fill.width = p->elementSize;
+    r = fgs__sim_fill_check(ctx, *op);
+    if (r)
+        fgs__sim_op_free(*op);
+    return r;
+}
+
+static CUresult host_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                        const CUDA_HOST_NODE_PARAMS *p)
+{
+    if (!p || !p->fn)
+        return CUDA_ERROR_INVALID_VALUE;
+    *op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_HOST);
+    if (!*op)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    (*op)->u.host.fn = p->fn;
+    (*op)->u.host.data = p->userData;
+    return CUDA_SUCCESS;
+}
+
+/* Parameters of any of the four kinds. */
+struct params {
+    CUgraphNodeType type;
+    const void *p;
+    CUkernel kern;
+};
+
+static CUresult op_of(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                      const struct params *q)
+{
+    switch (q->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return kernel_op(ctx, op, q->p, q->kern);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return memcpy_op(ctx, op, q->p);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        return memset_op(ctx, op, q->p);
+    case CU_GRAPH_NODE_TYPE_HOST:
+        return host_op(ctx, op, q->p);
+    default:
+        *op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_EMPTY);
+        return *op ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+}
+
+static CUresult add_params(const struct place *p, const struct params *q,
+                           CUevent event)
+{
+    struct fgs__sim_node *n = NULL;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_op *op;
+
+    if (r)
+        return r;
+    if (event && !fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EVENT,
+                                      event))
+        r = CUDA_ERROR_INVALID_HANDLE;
+    if (!r)
+        r = op_of(ctx, &op, q);
+    if (!r)
+        r = add(ctx, p, q->type, op, &n);
+    if (!r && q->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+        n->copy = *(const CUDA_MEMCPY3D *)q->p;
+    if (!r)
+        n->event = event;
+    return fgs__sim_leave(r);
+}
+
+#define ADD(kind, v, kern, event)                                              \
+    struct place p = { out, graph, deps, count };                              \
+    struct params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };                  \
+                                                                               \
+    return add_params(&p, &q, event)
+
+CUresult fgs__sim_cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph,
+                                       const CUgraphNode *deps, size_t count,
+                                       const CUDA_KERNEL_NODE_PARAMS_v1 *v)
+{
+    ADD(KERNEL, v, NULL, NULL);
+}
+
+CUresult fgs__sim_cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph,
+                                          const CUgraphNode *deps,
+                                          size_t count,
+                                          const CUDA_KERNEL_NODE_PARAMS *v)
+{
+    ADD(KERNEL, v, v ? v->kern : NULL, NULL);
+}
+
+CUresult fgs__sim_cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph,
+                                       const CUgraphNode *deps, size_t count,
+                                       const CUDA_MEMCPY3D *v, CUcontext ctx)
+{
+    (void)ctx; /* all memory is the one device's */
+    ADD(MEMCPY, v, NULL, NULL);
+}
+
+CUresult fgs__sim_cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph,
+                                       const CUgraphNode *deps, size_t count,
+                                       const CUDA_MEMSET_NODE_PARAMS *v,
+                                       CUcontext ctx)
+{
+    (void)ctx;
+    ADD(MEMSET, v, NULL, NULL);
+}
+
+CUresult fgs__sim_cuGraphAddHostNode(CUgraphNode *out, CUgraph graph,
+                                     const CUgraphNode *deps, size_t count,
+                                     const CUDA_HOST_NODE_PARAMS *v)
+{
+    ADD(HOST, v, NULL, NULL);
+}
+
+CUresult fgs__sim_cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph,
+                                      const CUgraphNode *deps, size_t count)
+{
+    ADD(EMPTY, NULL, NULL, NULL);
+}
+
+CUresult fgs__sim_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph graph,
+                                            const CUgraphNode *deps,
+                                            size_t count, CUevent event)
+{
+    ADD(EVENT_RECORD, NULL, NULL, event ? event : (CUevent)1);
+}
+
+CUresult fgs__sim_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph,
+                                          const CUgraphNode *deps,
+                                          size_t count, CUevent event)
+{
+    ADD(WAIT_EVENT, NULL, NULL, event ? event : (CUevent)1);
+}
+
+CUresult fgs__sim_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph,
+                                           const CUgraphNode *deps,
+                                           size_t count, CUgraph childGraph)
+{
+    struct place p = { out, graph, deps, count };
+    struct fgs__sim_graph *child, *copy = NULL;
+    struct fgs__sim_node *n;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_op *op;
+
+    if (r)
+        return r;
+    child = fgs__sim_graph_of(ctx, childGraph);
+    r = child && !child->instantiated && childGraph != graph
+        ? fgs__sim_graph_copy(&copy, child, false)
+        : CUDA_ERROR_INVALID_VALUE;
+    if (r)
+        goto leave;
+    op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_EMPTY);
+    r = op ? add(ctx, &p, CU_GRAPH_NODE_TYPE_GRAPH, op, &n)
+           : CUDA_ERROR_OUT_OF_MEMORY;
+    if (r)
+        fgs__sim_graph_free(copy);
+    if (!r) {
+        copy->owned = true;
+        n->child = copy;
+    }
+leave:
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_event_node(CUevent event, CUstream stream,
+                             CUgraphNodeType type)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_op *op;
+
+    if (r)
+        return r;
+    r = fgs__sim_stream_get(ctx, stream, &s);
+    if (!r && !fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EVENT,
+                                   event))
+        r = CUDA_ERROR_INVALID_HANDLE;
+    if (!r && !fgs__sim_captured(s))
+        r = CUDA_ERROR_ILLEGAL_STATE; /* the flag is for captures */
+    op = r ? NULL : fgs__sim_op_make(s, FGS__SIM_OP_EMPTY);
+    if (!r && !op)
+        r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!r)
+        r = fgs__sim_submit(op);
+    if (!r) {
+        s->last.item[0].node->type = type;
+        s->last.item[0].node->event = event;
+    }
+    return fgs__sim_leave(r);
+}
+
+/* ---------------------------------------------------------- parameters -- */
+
+static CUresult node_of(struct fgs__sim_ctx *ctx, CUgraphNode handle,
+                        CUgraphNodeType type, struct fgs__sim_node **n)
+{
+    *n = fgs__sim_node_of(ctx, handle);
+    return *n && (*n)->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static void replace(struct fgs__sim_node *n, struct fgs__sim_op *op,
+                    const struct params *q)
+{
+    fgs__sim_op_free(n->op);
+    n->op = op;
+    if (q->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+        n->copy = *(const CUDA_MEMCPY3D *)q->p;
+}
+
+static CUresult set_node(CUgraphNode node, const struct params *q)
+{
+    struct fgs__sim_node *n;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_op *op;
+
+    if (r)
+        return r;
+    r = node_of(ctx, node, q->type, &n);
+    if (!r)
+        r = op_of(ctx, &op, q);
+    if (!r)
+        replace(n, op, q);
+    return fgs__sim_leave(r);
+}
+
+/* The kernel of an instantiated node stays of one context's function; a copy
+ * and a fill keep their shape's dimension. */
+static CUresult set_exec(CUgraphExec exec, CUgraphNode node,
+                         const struct params *q)
+{
+    struct fgs__sim_node *n, *at = NULL;
+    struct fgs__sim_graph *g;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_op *op;
+
+    if (r)
+        return r;
+    g = fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EXEC, exec);
+    r = g ? node_of(ctx, node, q->type, &n) : CUDA_ERROR_INVALID_VALUE;
+    if (!r) {
+        for (at = g->head; at && at->source != n->source; at = at->next)
+            ;
+        r = at ? op_of(ctx, &op, q) : CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r)
+        replace(at, op, q);
+    return fgs__sim_leave(r);
+}
+
+#define SET(kind, kern)                                                        \
+    struct params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };                  \
+                                                                               \
+    return set_node(node, &q)
+#define EXEC(kind, kern)                                                       \
+    struct params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };                  \
+                                                                               \
+    return set_exec(exec, node, &q)
+
+CUresult fgs__sim_cuGraphKernelNodeSetParams(
+    CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *v)
+{
+    SET(KERNEL, NULL);
+}
+
+CUresult fgs__sim_cuGraphKernelNodeSetParams_v2(
+    CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *v)
+{
+    SET(KERNEL, v ? v->kern : NULL);
+}
+
+CUresult fgs__sim_cuGraphMemcpyNodeSetParams(CUgraphNode node,
+                                             const CUDA_MEMCPY3D *v)
+{
+    SET(MEMCPY, NULL);
+}
+
+CUresult fgs__sim_cuGraphMemsetNodeSetParams(CUgraphNode node,
+                                             const CUDA_MEMSET_NODE_PARAMS *v)
+{
+    SET(MEMSET, NULL);
+}
+
+CUresult fgs__sim_cuGraphHostNodeSetParams(CUgraphNode node,
+                                           const CUDA_HOST_NODE_PARAMS *v)
+{
+    SET(HOST, NULL);
+}
+
+CUresult fgs__sim_cuGraphExecKernelNodeSetParams(
+    CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *v)
+{
+    EXEC(KERNEL, NULL);
+}
+
+CUresult fgs__sim_cuGraphExecKernelNodeSetParams_v2(
+    CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *v)
+{
+    EXEC(KERNEL, v ? v->kern : NULL);
+}
+
+CUresult fgs__sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec,
+                                                 CUgraphNode node,
+                                                 const CUDA_MEMCPY3D *v,
+                                                 CUcontext ctx)
+{
+    (void)ctx;
+    EXEC(MEMCPY, NULL);
+}
+
+CUresult fgs__sim_cuGraphExecMemsetNodeSetParams(
+    CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *v,
+    CUcontext ctx)
+{
+    (void)ctx;
+    EXEC(MEMSET, NULL);
+}
+
+CUresult fgs__sim_cuGraphExecHostNodeSetParams(CUgraphExec exec,
+                                               CUgraphNode node,
+                                               const CUDA_HOST_NODE_PARAMS *v)
+{
+    EXEC(HOST, NULL);
+}
+
+/* kernelParams points into the node, as the driver's does. */
+static CUresult kernel_params(struct fgs__sim_ctx *ctx,
+                              struct fgs__sim_node *n,
+                              CUDA_KERNEL_NODE_PARAMS_v1 *v)
+{
+    const struct fgs__sim_grid *g = &n->op->u.kernel.grid;
+    struct fgs__sim_func *f = fgs__sim_func_of(ctx, n->op->u.kernel.func);
+    const struct fgs__ptx_sym *p;
+    uint32_t k = 0;
+
+    if (!f)
+        return CUDA_ERROR_INVALID_HANDLE;
+    fgs__free(&ctx->dev->alloc, n->params);
+    n->params = fgs__alloc_array(&ctx->dev->alloc, f->func->param_count + 1u,
+                                 sizeof *n->params);
+    if (!n->params)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (p = f->func->params; p; p = p->next)
+        n->params[k++] = n->op->u.kernel.params + p->offset;
+    *v = (CUDA_KERNEL_NODE_PARAMS_v1){
+        n->op->u.kernel.func, g->grid[0], g->grid[1], g->grid[2], g->block[0],
+        g->block[1], g->block[2], g->dynamic_bytes, n->params, NULL
+    };
+    return CUDA_SUCCESS;
+}
+
+static CUresult get(CUgraphNode node, CUgraphNodeType type, void *out)
+{
+    CUDA_MEMSET_NODE_PARAMS fill;
+    CUDA_HOST_NODE_PARAMS host;
+    struct fgs__sim_node *n;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    r = out ? node_of(ctx, node, type, &n) : CUDA_ERROR_INVALID_VALUE;
+    if (r)
+        return fgs__sim_leave(r);
+    switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        r = kernel_params(ctx, n, out);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        memcpy(out, &n->copy, sizeof n->copy);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        fill = (CUDA_MEMSET_NODE_PARAMS){
+            n->op->u.fill.va,    n->op->u.fill.pitch, n->op->u.fill.value,
+            n->op->u.fill.width, n->op->u.fill.count, n->op->u.fill.rows
+        };
+        memcpy(out, &fill, sizeof fill);
+        break;
+    case CU_GRAPH_NODE_TYPE_HOST:
+        host = (CUDA_HOST_NODE_PARAMS){ n->op->u.host.fn, n->op->u.host.data };
+        memcpy(out, &host, sizeof host);
+        break;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        *(CUgraph *)out = (CUgraph)n->child->handle;
+        break;
+    default:
+        *(CUevent *)out = n->event;
+    }
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuGraphKernelNodeGetParams(CUgraphNode node,
+                                             CUDA_KERNEL_NODE_PARAMS_v1 *v)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_KERNEL, v);
+}
+
+CUresult fgs__sim_cuGraphKernelNodeGetParams_v2(CUgraphNode node,
+                                                CUDA_KERNEL_NODE_PARAMS *v)
+{
+    CUresult r = get(node, CU_GRAPH_NODE_TYPE_KERNEL, v);
+
+    if (!r) {
+        v->kern = NULL;
+        v->ctx = NULL;
+    }
+    return r;
+}
+
+CUresult fgs__sim_cuGraphMemcpyNodeGetParams(CUgraphNode node,
+                                             CUDA_MEMCPY3D *v)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_MEMCPY, v);
+}
+
+CUresult fgs__sim_cuGraphMemsetNodeGetParams(CUgraphNode node,
+                                             CUDA_MEMSET_NODE_PARAMS *v)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_MEMSET, v);
+}
+
+CUresult fgs__sim_cuGraphHostNodeGetParams(CUgraphNode node,
+                                           CUDA_HOST_NODE_PARAMS *v)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_HOST, v);
+}
+
+CUresult fgs__sim_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_GRAPH, out);
+}
+
+CUresult fgs__sim_cuGraphEventRecordNodeGetEvent(CUgraphNode node,
+                                                 CUevent *out)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, out);
+}
+
+CUresult fgs__sim_cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent *out)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, out);
+}

@@ -1,0 +1,97 @@
+/* graph.h -- graphs of work, and capture of streams into them
+ *
+ * A node holds an op that is never run itself: a launch of the instantiated
+ * graph makes copies of all ops and hands them to streams of its own.
+ */
+#ifndef FGS_SIM_GRAPH_H
+#define FGS_SIM_GRAPH_H
+
+#include "sim/device.h"
+
+struct fgs__sim_node {
+    struct fgs__sim_node *next;
+    struct fgs__sim_graph *graph;
+    uintptr_t handle;          /* 0 in an instantiated graph                 */
+    uint64_t source;           /* which node of the program it stands for    */
+    CUgraphNodeType type;
+    struct fgs__sim_op *op;    /* owned; EMPTY where there is nothing to run */
+    struct fgs__sim_edges deps;
+    CUevent event;             /* of event nodes                             */
+    struct fgs__sim_graph *child; /* of a child graph node, owned            */
+    CUDA_MEMCPY3D copy;        /* as the program gave it                     */
+    void **params;             /* for GetParams: into op's parameter block   */
+    uint32_t mark;             /* free for a walk                            */
+};
+
+struct fgs__sim_graph {
+    struct fgs__sim_graph *next; /* of the context                           */
+    struct fgs__sim_ctx *ctx;
+    uintptr_t handle;
+    struct fgs__sim_node *head, **tail;
+    size_t count;
+    bool instantiated;
+    bool owned;                /* by a child graph node                      */
+    unsigned long long flags;
+    struct fgs__sim_mark *last; /* end of its last launch                    */
+};
+
+struct fgs__sim_capture {
+    struct fgs__sim_capture *next;
+    uint64_t id;
+    struct fgs__sim_graph *graph;
+    struct fgs__sim_stream *origin;
+    CUstreamCaptureMode mode;
+    pthread_t thread;
+    bool invalid;
+};
+
+struct fgs__sim_graph *fgs__sim_graph_make(struct fgs__sim_ctx *ctx);
+void fgs__sim_graph_free(struct fgs__sim_graph *g);
+/* All of a context. */
+void fgs__sim_graphs_free(struct fgs__sim_ctx *ctx);
+struct fgs__sim_graph *fgs__sim_graph_of(struct fgs__sim_ctx *ctx,
+                                         CUgraph handle);
+struct fgs__sim_node *fgs__sim_node_of(struct fgs__sim_ctx *ctx,
+                                       CUgraphNode handle);
+/* Takes the op, also when it fails (NULL = no memory). */
+struct fgs__sim_node *fgs__sim_node_add(struct fgs__sim_graph *g,
+                                        CUgraphNodeType type,
+                                        struct fgs__sim_op *op,
+                                        const struct fgs__sim_edges *deps);
+void fgs__sim_node_free(struct fgs__sim_node *n);
+/* CUDA_SUCCESS, INVALID_VALUE for an edge that is there or closes a ring. */
+CUresult fgs__sim_edge_add(struct fgs__sim_node *from,
+                           struct fgs__sim_node *to,
+                           const CUgraphEdgeData *data);
+bool fgs__sim_edges_push(const fgs_allocator *a, struct fgs__sim_edges *e,
+                         struct fgs__sim_node *node,
+                         const CUgraphEdgeData *data);
+bool fgs__sim_edges_copy(const fgs_allocator *a, struct fgs__sim_edges *to,
+                         const struct fgs__sim_edges *from);
+void fgs__sim_edges_free(const fgs_allocator *a, struct fgs__sim_edges *e);
+/* Has any node that follows it? */
+bool fgs__sim_node_followed(const struct fgs__sim_node *n);
+
+/* A copy of a graph: for the program (`flat` false, handles), or to be
+ * launched: in order, child graphs dissolved. */
+CUresult fgs__sim_graph_copy(struct fgs__sim_graph **out,
+                             const struct fgs__sim_graph *g, bool flat);
+CUresult fgs__sim_graph_launch(struct fgs__sim_graph *exec,
+                               struct fgs__sim_stream *s);
+
+/* An op for a node; the same entry points make those of streams. */
+struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
+                                     struct fgs__sim_stream *s);
+CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
+                            struct fgs__sim_ctx *ctx,
+                            const CUlaunchConfig *config, CUfunction func,
+                            void **params, void **extra);
+/* Is the function of a kernel's op still there? */
+bool fgs__sim_kernel_alive(struct fgs__sim_ctx *ctx,
+                           const struct fgs__sim_op *op);
+/* The op begins after that mark. */
+bool fgs__sim_op_wait_for(struct fgs__sim_op *op, struct fgs__sim_mark *m);
+/* The op's end as a mark, made at the first call. */
+struct fgs__sim_mark *fgs__sim_op_over(struct fgs__sim_op *op);
+
+#endif
