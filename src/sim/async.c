@@ -109,7 +109,8 @@ static bool find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                  int lane, struct copy *c)
 {
     uint32_t bytes = i->aux[AUX_BYTES];
-    uint64_t to = fgs__sim_lane_addr(w, i->op[OP_TO], i->aux[AUX_NARROW] & TO_32,
+    bool narrow = i->aux[AUX_NARROW] & TO_32;
+    uint64_t to = fgs__sim_lane_addr(w, i->op[OP_TO], narrow,
                                      (int32_t)(uint32_t)i->imm, lane);
 
     c->insn = i;
@@ -214,7 +215,8 @@ static bool sel_copy(struct fgs__sim_decoder *d,
         !fgs__sim_ref_addr(d, src, &o[1], &out->op[OP_FROM], &from,
                            &from_offset))
         return false;
-    if (to_offset != (int32_t)to_offset || from_offset != (int32_t)from_offset) {
+    if (to_offset != (int32_t)to_offset ||
+        from_offset != (int32_t)from_offset) {
         fgs__sim_decode_error(d, src, "an offset of this size is not executed");
         return false;
     }

@@ -1,4 +1,4 @@
-/* collect.c -- match.sync and redux.sync: what lanes that meet have in common */
+/* collect.c -- match.sync and redux.sync over the lanes that meet */
 #include "sim/exec.h"
 
 enum { OP_D, OP_P, OP_A, OP_MASK };
