@@ -199,6 +199,11 @@ typedef struct CUlaunchConfig_st {
     unsigned int numAttrs;
 } CUlaunchConfig;
 
+typedef unsigned int CUmoduleLoadingMode;
+typedef unsigned int CUfunctionLoadingState;
+typedef size_t (*CUoccupancyB2DSize)(int blockSize);
+typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *data);
+
 /* -------------------------------------------------------------- graphs -- */
 
 typedef struct CUgraph_st *CUgraph;

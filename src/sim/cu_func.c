@@ -1,0 +1,273 @@
+/* cu_func.c -- entry points: what a function is, how much of it fits */
+#include "sim/device.h"
+#include <stdlib.h>
+
+static CUresult func_of(struct fgs__sim_ctx **ctx, CUfunction handle,
+                        struct fgs__sim_func **f)
+{
+    CUresult r = fgs__sim_enter(ctx);
+
+    if (r)
+        return r;
+    *f = fgs__sim_func_of(*ctx, handle);
+    return *f ? CUDA_SUCCESS : fgs__sim_leave(CUDA_ERROR_INVALID_HANDLE);
+}
+
+/* Modules are loaded as a whole. */
+CUresult fgs__sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    if (!mode)
+        return CUDA_ERROR_INVALID_VALUE;
+    *mode = CU_MODULE_EAGER_LOADING;
+    return CUDA_SUCCESS;
+}
+
+CUresult fgs__sim_cuFuncIsLoaded(CUfunctionLoadingState *state,
+                                 CUfunction func)
+{
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = func_of(&ctx, func, &f);
+
+    if (r)
+        return r;
+    if (state)
+        *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    return fgs__sim_leave(state ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fgs__sim_cuFuncGetName(const char **name, CUfunction func)
+{
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = func_of(&ctx, func, &f);
+
+    if (r)
+        return r;
+    if (name)
+        *name = f->func->name;
+    return fgs__sim_leave(name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fgs__sim_cuFuncGetModule(CUmodule *module, CUfunction func)
+{
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = func_of(&ctx, func, &f);
+
+    if (r)
+        return r;
+    if (module)
+        *module = (CUmodule)f->module->handle;
+    return fgs__sim_leave(module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fgs__sim_cuFuncGetParamInfo(CUfunction func, size_t paramIndex,
+                                     size_t *paramOffset, size_t *paramSize)
+{
+    const struct fgs__ptx_sym *p;
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = func_of(&ctx, func, &f);
+
+    if (r)
+        return r;
+    p = f->func->params;
+    while (p && paramIndex--)
+        p = p->next;
+    if (!p || !paramOffset)
+        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    *paramOffset = p->offset;
+    if (paramSize)
+        *paramSize = p->bytes;
+    return fgs__sim_leave(CUDA_SUCCESS);
+}
+
+/* A preference; the split of an SM's memory is not modelled. */
+CUresult fgs__sim_cuFuncSetCacheConfig(CUfunction func, CUfunc_cache config)
+{
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = func_of(&ctx, func, &f);
+
+    if (r)
+        return r;
+    return fgs__sim_leave(config <= CU_FUNC_CACHE_PREFER_EQUAL
+                              ? CUDA_SUCCESS
+                              : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fgs__sim_cuFuncSetSharedMemConfig(CUfunction func,
+                                           CUsharedconfig config)
+{
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = func_of(&ctx, func, &f);
+
+    if (r)
+        return r;
+    return fgs__sim_leave(config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
+                              ? CUDA_SUCCESS
+                              : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* PTX text from a file; the text need not end with a NUL there. */
+CUresult fgs__sim_cuModuleLoad(CUmodule *module, const char *fname)
+{
+    FILE *file = module && fname ? fopen(fname, "rb") : NULL;
+    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    char *text = NULL;
+    long bytes;
+
+    if (!module || !fname)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!file)
+        return CUDA_ERROR_FILE_NOT_FOUND;
+    if (fseek(file, 0, SEEK_END) || (bytes = ftell(file)) < 0 ||
+        fseek(file, 0, SEEK_SET)) {
+        r = CUDA_ERROR_INVALID_IMAGE;
+        goto close;
+    }
+    text = fgs__zalloc(&fgs__malloc, (size_t)bytes + 1);
+    if (!text)
+        goto close;
+    r = CUDA_ERROR_INVALID_IMAGE;
+    if (fread(text, 1, (size_t)bytes, file) == (size_t)bytes && bytes > 4)
+        r = fgs__sim_cuModuleLoadData(module, text);
+close:
+    fgs__free(&fgs__malloc, text);
+    fclose(file);
+    return r;
+}
+
+/* ----------------------------------------------------------- occupancy -- */
+
+CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *blocks, CUfunction func, int block_size, size_t bytes,
+    unsigned int flags)
+{
+    if (flags > 1) /* 1: no override of caching */
+        return CUDA_ERROR_INVALID_VALUE;
+    return fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks, func, block_size, bytes);
+}
+
+/* The size with most resident threads, the largest of equal ones. */
+CUresult fgs__sim_cuOccupancyMaxPotentialBlockSize(
+    int *grid, int *block, CUfunction func, CUoccupancyB2DSize shared_of,
+    size_t bytes, int limit)
+{
+    int most = 0, best = 0, sms = 0, n, top;
+    CUresult r = fgs__sim_cuFuncGetAttribute(
+        &top, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, func);
+
+    if (r)
+        return r;
+    if (!grid || !block)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (limit > 0 && limit < top)
+        top = limit;
+    r = fgs__sim_cuDeviceGetAttribute(
+        &sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+    *grid = *block = 0;
+    for (int size = top; !r && size > 0;
+         size = (size - 1) / 32 * 32) { /* then whole warps */
+        r = fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &n, func, size, shared_of ? shared_of(size) : bytes);
+        if (r || n * size <= most)
+            continue;
+        most = n * size;
+        best = size;
+        *grid = n * sms;
+        *block = best;
+    }
+    return r;
+}
+
+CUresult fgs__sim_cuOccupancyMaxPotentialBlockSizeWithFlags(
+    int *grid, int *block, CUfunction func, CUoccupancyB2DSize shared_of,
+    size_t bytes, int limit, unsigned int flags)
+{
+    if (flags > 1)
+        return CUDA_ERROR_INVALID_VALUE;
+    return fgs__sim_cuOccupancyMaxPotentialBlockSize(grid, block, func,
+                                                     shared_of, bytes, limit);
+}
+
+CUresult fgs__sim_cuLaunchCooperativeKernel(
+    CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+    unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+    CUstream stream, void **params)
+{
+    CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE };
+    CUlaunchConfig c = { gx, gy, gz, bx, by, bz, shared, stream, &attr, 1 };
+
+    attr.value.programmaticStreamSerializationAllowed = 1;
+    return fgs__sim_cuLaunchKernelEx(&c, f, params, NULL);
+}
+
+/* ------------------------------------------------------------- streams -- */
+
+static CUresult stream_of(struct fgs__sim_ctx **ctx, CUstream handle,
+                          struct fgs__sim_stream **s)
+{
+    CUresult r = fgs__sim_enter(ctx);
+
+    if (r)
+        return r;
+    r = fgs__sim_stream_get(*ctx, handle, s);
+    return r ? fgs__sim_leave(r) : CUDA_SUCCESS;
+}
+
+CUresult fgs__sim_cuStreamGetFlags(CUstream stream, unsigned int *flags)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = stream_of(&ctx, stream, &s);
+
+    if (r)
+        return r;
+    if (flags)
+        *flags = s->flags;
+    return fgs__sim_leave(flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* There is one priority. */
+CUresult fgs__sim_cuStreamGetPriority(CUstream stream, int *priority)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = stream_of(&ctx, stream, &s);
+
+    if (r)
+        return r;
+    if (priority)
+        *priority = FGS__SIM_PRIORITY_LEAST;
+    return fgs__sim_leave(priority ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fgs__sim_cuStreamGetId(CUstream stream, unsigned long long *id)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = stream_of(&ctx, stream, &s);
+
+    if (r)
+        return r;
+    if (id)
+        *id = s->handle;
+    return fgs__sim_leave(id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fgs__sim_cuStreamGetDevice(CUstream stream, CUdevice *device)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = stream_of(&ctx, stream, &s);
+
+    if (r)
+        return r;
+    if (device)
+        *device = 0;
+    return fgs__sim_leave(device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}

@@ -1,0 +1,133 @@
+/* test_sim_func.c -- what functions and streams say, occupancy, files */
+#include "sim_calls.h"
+#include <unistd.h>
+
+static struct sim s;
+
+static int setup(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+
+    (void)state;
+    cfg.sms = 2;
+    s = sim_open(&cfg, HEAD AFFINE);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sim_clean();
+    return 0;
+}
+
+static void function_says_what_it_is(void **state)
+{
+    CUfunction f = sim_func(&s, "affine");
+    CUfunctionLoadingState loaded;
+    CUmoduleLoadingMode mode;
+    const char *name;
+    CUmodule module;
+    size_t at, bytes;
+
+    (void)state;
+    OK(cuFuncGetName(&name, f));
+    assert_string_equal(name, "affine");
+    OK(cuFuncGetModule(&module, f));
+    assert_ptr_equal(module, s.module);
+    OK(cuFuncIsLoaded(&loaded, f));
+    assert_int_equal(loaded, 1);
+    OK(cuModuleGetLoadingMode(&mode));
+    assert_int_equal(mode, 1);
+    OK(cuFuncGetParamInfo(f, 2, &at, &bytes));
+    assert_int_equal(at, 12);
+    assert_int_equal(bytes, 4);
+    CU(cuFuncGetParamInfo(f, 3, &at, &bytes), ERROR_INVALID_VALUE);
+    OK(cuFuncSetCacheConfig(f, 1));
+    CU(cuFuncSetCacheConfig(f, 9), ERROR_INVALID_VALUE);
+    CU(cuFuncGetName(&name, NULL), ERROR_INVALID_HANDLE);
+}
+
+static void largest_block_fills_an_sm(void **state)
+{
+    CUfunction f = sim_func(&s, "affine");
+    int grid = 0, block = 0, n = 0;
+
+    (void)state;
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, f, NULL, 0, 0));
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, block, 0));
+    assert_int_equal(n * block, 2048);
+    assert_int_equal(grid, n * 2);
+    OK(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, f, NULL, 0, 96,
+                                                 1));
+    assert_true(block <= 96);
+    CU(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, f, NULL, 0, 0,
+                                                 2),
+       ERROR_INVALID_VALUE);
+}
+
+static void cooperative_grid_must_fit(void **state)
+{
+    CUfunction f = sim_func(&s, "affine");
+    CUdeviceptr x = sim_alloc(4 * 4096);
+    uint32_t mul = 1, add = 1;
+    void *params[] = { &x, &mul, &add };
+
+    (void)state;
+    OK(cuLaunchCooperativeKernel(f, 4, 1, 1, 1024, 1, 1, 0, NULL, params));
+    CU(cuLaunchCooperativeKernel(f, 5, 1, 1, 1024, 1, 1, 0, NULL, params),
+       ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    OK(cuCtxSynchronize());
+}
+
+static void module_is_read_from_a_file(void **state)
+{
+    char path[] = "fgs-module-XXXXXX";
+    int fd = mkstemp(path);
+    CUmodule m;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, HEAD POKE, strlen(HEAD POKE)),
+                     strlen(HEAD POKE));
+    close(fd);
+    OK(cuModuleLoad(&m, path));
+    OK(cuModuleUnload(m));
+    unlink(path);
+    CU(cuModuleLoad(&m, path), ERROR_FILE_NOT_FOUND);
+    CU(cuModuleLoad(NULL, path), ERROR_INVALID_VALUE);
+}
+
+static void stream_says_how_it_was_made(void **state)
+{
+    unsigned long long a, b;
+    unsigned int flags = 9;
+    int priority = 9;
+    CUstream st;
+
+    (void)state;
+    OK(cuStreamCreateWithPriority(&st, CU_STREAM_NON_BLOCKING, -3));
+    OK(cuStreamGetFlags(st, &flags));
+    assert_int_equal(flags, CU_STREAM_NON_BLOCKING);
+    OK(cuStreamGetPriority(st, &priority));
+    assert_int_equal(priority, 0);
+    OK(cuStreamGetId(st, &a));
+    OK(cuStreamGetId(NULL, &b));
+    assert_true(a != b);
+    CU(cuStreamGetFlags(st, NULL), ERROR_INVALID_VALUE);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(function_says_what_it_is),
+        T(largest_block_fills_an_sm),
+        T(cooperative_grid_must_fit),
+        T(module_is_read_from_a_file),
+        T(stream_says_how_it_was_made),
+    };
+#undef T
+
+    return cmocka_run_group_tests_name("sim_func", tests, NULL, NULL);
+}
