@@ -280,6 +280,10 @@ check:
 check-gpu:
 	+@$(DRIVE) tests/gpu.sh
 
+# Programs of others on $(DROPIN); 77 from the script is a skip.
+check-clients: $(DROPIN)
+	$(Q)BUILD='$(BUILD)' sh tests/clients.sh || [ $$? = 77 ]
+
 toolchain:
 	$(Q)sh tools/toolchain.sh $(TOOLCHAIN_DIR)
 
@@ -349,6 +353,7 @@ help:
 	  'make run        build and hand tiles over, verified' \
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \
+	  'make check-clients  cuda-python on the drop-in library' \
 	  'make toolchain  fetch the pinned PTX assembler for make check' \
 	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
 	  'make clean      remove $(BUILD)' '' \
@@ -361,7 +366,7 @@ help:
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
-.PHONY: all unit run check check-gpu toolchain install uninstall clean help FORCE \
+.PHONY: all unit run check check-gpu check-clients toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests
 .SECONDARY:
 -include $(DEPS)

@@ -253,7 +253,9 @@ CUresult fgs__sim_cuLaunchKernel(CUfunction func, unsigned int gx,
                                  unsigned int bz, unsigned int shared_bytes,
                                  CUstream stream, void **params, void **extra)
 {
-    struct launch l = { { gx, gy, gz }, { bx, by, bz }, .dynamic = shared_bytes };
+    struct launch l = { { gx, gy, gz },
+                        { bx, by, bz },
+                        .dynamic = shared_bytes };
     struct fgs__sim_ctx *ctx;
     CUresult r = fgs__sim_enter(&ctx);
 
