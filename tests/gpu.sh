@@ -25,8 +25,8 @@ as_is=
 if ! sh tests/setup.sh probe; then
     if [ -x "$BUILD/fgs" ]; then
         echo "no cmocka headers: the programs in $BUILD are run as they are"
-        for f in $(find "$BUILD/fgs" "$BUILD"/libfgs.* "$BUILD/tests" \
-            "$BUILD/examples"); do
+        for f in $(find "$BUILD" ! -type d ! -path "$BUILD/log/*" \
+            ! -path "$BUILD/ok/*"); do
             as_is="$as_is -o $f"
         done
     else
