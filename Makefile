@@ -81,14 +81,19 @@ DEPS = $(OBJ:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAK
 # fgsync: they find it through LD_LIBRARY_PATH=$(BUILD)/drop-in.
 DROPIN = $(B)/drop-in/libcuda.so.1
 
+CORES = $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+
 SHARED = $(if $(SAN),,$(B)/$(SOFILE) $(DROPIN))
 
 ALL = $(B)/libfgs.a $(SHARED) $(B)/fgs
 
 all: $(ALL)
 
-# A producer of some us, so that tiles are waited for.
-run: all
+# A producer of some us, so that tiles are waited for.  One who only wants to
+# see it run gets all cores without asking.
+run:
+	+$(Q)$(MAKE) --no-print-directory \
+	    $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(CORES)) all
 	$(Q)$(B)/fgs run --slow-producer 3000
 
 # ---------------------------------------------------------------- rules --
