@@ -30,8 +30,8 @@ static void put_pred(const struct fgs__sim_warp *w, fgs__sim_ref r,
 enum { SHFL_D, SHFL_P, SHFL_A, SHFL_B, SHFL_C, SHFL_MASK };
 
 /* The lane that is read, and whether it is in range (ISA, shfl.sync). */
-static FGS__INLINE uint32_t shfl_lane(uint32_t mode, uint32_t lane, uint32_t b, uint32_t c,
-                          bool *in)
+static FGS__INLINE uint32_t shfl_lane(uint32_t mode, uint32_t lane, uint32_t b,
+                                      uint32_t c, bool *in)
 {
     uint32_t seg = c >> 8 & 31, clamp = c & 31;
     int32_t most = (int32_t)((lane & seg) | (clamp & ~seg));
