@@ -5,8 +5,9 @@
  * a sentinel bit pattern, the producer overwrites it in whole 16-byte chunks,
  * the consumer re-issues its copy of a tile until no sentinel is left.
  *
- * This header is the whole stable API, in the order of use.  It needs no
- * cuda.h and may be included before or after it.
+ * This header is the whole stable API, in the order of use, in one file of
+ * more than 500 lines for that reason.  It needs no cuda.h and may be included
+ * before or after it.
  *
  * OWNERSHIP  make/open give an object to the caller, free/close take it back
  *   (NULL is accepted, the call returns nothing, it is the last on the
