@@ -26,6 +26,10 @@ static void write_place(const struct fgs__rec *rec, char *text, size_t size)
     uint8_t bits[16];
     size_t n;
 
+    if (rec->code == FGS__GIVEUP_LANDING) {
+        text[0] = '\0';
+        return;
+    }
     if (rec->chunk == FGS__NO_CHUNK) {
         snprintf(text, size, ", which has no sentinel any more");
         return;
@@ -53,10 +57,12 @@ static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
              (unsigned long long)rec->block, buffer,
              (unsigned long long)rec->tile, place);
     fgs__fail(err, FGS_E_LEAK,
-              "%s, block %llu: buffer '%s' tile %llu%s kept its sentinel for "
+              "%s, block %llu: buffer '%s' tile %llu%s %s for "
               "%llu.%03llu ms and %llu tries: %s",
               kernel, (unsigned long long)rec->block, buffer,
               (unsigned long long)rec->tile, place,
+              rec->code == FGS__GIVEUP_LANDING ? "was waited for"
+                                               : "kept its sentinel",
               (unsigned long long)(rec->elapsed_ns / 1000000),
               (unsigned long long)(rec->elapsed_ns / 1000 % 1000),
               (unsigned long long)rec->tries, giveup_text(rec->code));

@@ -35,6 +35,9 @@ static const struct {
     { "LANE_CHUNKS", FGS__TILE_CHUNKS / 32 },
     { "EAGER_TRIES", 32 },      /* tries before a consumer begins to sleep   */
     { "NAP_NS", 4000 },         /* longest sleep: 2 s are < 10^6 re-issues   */
+    /* A copy that was issued has this much more time than the bound: it lands
+     * within microseconds, or never (a barrier armed for other bytes). */
+    { "LANDING_NS", 100000000 },
     { "ROLE_INIT", FGS_ROLE_INIT },
     { "ROLE_PRODUCER", FGS_ROLE_PRODUCER },
     { "ROLE_CONSUMER", FGS_ROLE_CONSUMER },

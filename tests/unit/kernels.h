@@ -101,8 +101,8 @@ struct args {
     int pdl;
 };
 
-static inline void launch_in(CUstream stream, const fgs_kernel *k,
-                             struct args a)
+static inline void launch_function(CUstream stream, CUfunction f,
+                                   struct args a)
 {
     void *params[] = { &g.in,       &g.mid,       &g.out,     &a.tiles,
                        &g.ctl,      &g.drec,      &a.bound_ns, &a.max_tries,
@@ -118,7 +118,13 @@ static inline void launch_in(CUstream stream, const fgs_kernel *k,
     c.blockDimX = a.block ? a.block : FGS__BLOCK_THREADS;
     c.numAttrs = a.pdl ? 1 : 0;
     c.hStream = stream;
-    OK(cuLaunchKernelEx(&c, fgs_kernel_get_function(k), params, NULL));
+    OK(cuLaunchKernelEx(&c, f, params, NULL));
+}
+
+static inline void launch_in(CUstream stream, const fgs_kernel *k,
+                             struct args a)
+{
+    launch_function(stream, fgs_kernel_get_function(k), a);
 }
 
 static inline void launch(const fgs_kernel *k, struct args a)

@@ -192,12 +192,68 @@ static void first_to_give_up_releases_all_blocks(void **state)
     }
 }
 
+/* The kernel of a text whose barrier is armed for twice the tile's bytes. */
+static CUmodule load_overarmed(const char *stem, const char *armed,
+                               CUfunction *f)
+{
+    fgs_device_info info = { .size = sizeof info };
+    char entry[64], *text, *at;
+    CUmodule module;
+    size_t size = 0;
+
+    assert_int_equal(fgs_device_get_info(g.dev, &info, NULL), FGS_OK);
+    fgs_ptx_text(stem, info.cc, NULL, &size, NULL);
+    text = malloc(size);
+    assert_non_null(text);
+    assert_int_equal(fgs_ptx_text(stem, info.cc, text, &size, NULL), FGS_OK);
+    at = strstr(text, armed);
+    assert_non_null(at);
+    memcpy(at + strlen(armed) - 4, "8192", 4);
+    OK(cuModuleLoadData(&module, text));
+    snprintf(entry, sizeof entry, "fgs_%s", stem);
+    OK(cuModuleGetFunction(f, module, entry));
+    free(text);
+    return module;
+}
+
+static void copy_that_never_lands_is_given_up(void **state)
+{
+    static const struct {
+        const char *stem, *armed;
+        fgs_engine engine;
+    } of[] = {
+        { "report_consume", "[s_bar], 4096", FGS_ENGINE_REPORT },
+        { "bulk_weak_consume", "[s_landed], 4096", FGS_ENGINE_BULK },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        CUmodule module;
+        CUfunction f;
+
+        if (fgs_device_can(g.dev, of[i].engine, NULL) < 0)
+            continue;
+        reset(NULL);
+        module = load_overarmed(of[i].stem, of[i].armed, &f);
+        launch_function(NULL, f, (struct args){ .tiles = 2,
+                                                .bound_ns = 1000000 });
+        OK(cuCtxSynchronize());
+        assert_int_equal(g.rec->code, FGS__GIVEUP_LANDING);
+        assert_int_equal(g.rec->chunk, FGS__NO_CHUNK);
+        assert_int_equal(g.rec->tries, 1);
+        assert_true(g.rec->elapsed_ns >= 101000000);
+        assert_true(g.rec->elapsed_ns < 102000000);
+        OK(cuModuleUnload(module));
+    }
+}
+
 #define T(f) cmocka_unit_test_setup(f, reset)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(lost_chunk_becomes_a_record_within_the_bound),
+        T(copy_that_never_lands_is_given_up),
         T(bound_on_tries_is_exact),
         T(record_names_the_first_bad_chunk),
         T(software_scans_test_every_element),
