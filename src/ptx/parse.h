@@ -201,6 +201,8 @@ bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
                      bool first);
 /* Everything else, when words and operands are known. */
 void fgs__check_insn(struct fgs__check *c);
+/* Its operands against the shape of its row. */
+void fgs__check_operands(struct fgs__check *c);
 /* The opcodes' own rules: check_mem.c, check_barrier.c, check_value.c. */
 void fgs__check_memory(struct fgs__check *c);
 void fgs__check_order(struct fgs__check *c);
