@@ -1,4 +1,4 @@
-/* cu_graph.c -- entry points: nodes of graphs and their parameters */
+/* cu_graph.c -- entry points: new nodes of graphs */
 #include "sim/graph.h"
 
 /* The nodes that a new one follows. */
@@ -124,15 +124,8 @@ static CUresult host_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
     return CUDA_SUCCESS;
 }
 
-/* Parameters of any of the four kinds. */
-struct params {
-    CUgraphNodeType type;
-    const void *p;
-    CUkernel kern;
-};
-
-static CUresult op_of(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
-                      const struct params *q)
+CUresult fgs__sim_node_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                          const struct fgs__sim_params *q)
 {
     switch (q->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -149,8 +142,8 @@ static CUresult op_of(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
     }
 }
 
-static CUresult add_params(const struct place *p, const struct params *q,
-                           CUevent event)
+static CUresult add_params(const struct place *p,
+                           const struct fgs__sim_params *q, CUevent event)
 {
     struct fgs__sim_node *n = NULL;
     struct fgs__sim_ctx *ctx;
@@ -163,7 +156,7 @@ static CUresult add_params(const struct place *p, const struct params *q,
                                       event))
         r = CUDA_ERROR_INVALID_HANDLE;
     if (!r)
-        r = op_of(ctx, &op, q);
+        r = fgs__sim_node_op(ctx, &op, q);
     if (!r)
         r = add(ctx, p, q->type, op, &n);
     if (!r && q->type == CU_GRAPH_NODE_TYPE_MEMCPY)
@@ -175,7 +168,7 @@ static CUresult add_params(const struct place *p, const struct params *q,
 
 #define ADD(kind, v, kern, event)                                              \
     struct place p = { out, graph, deps, count };                              \
-    struct params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };                  \
+    struct fgs__sim_params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };         \
                                                                                \
     return add_params(&p, &q, event)
 
@@ -296,257 +289,4 @@ CUresult fgs__sim_event_node(CUevent event, CUstream stream,
         s->last.item[0].node->event = event;
     }
     return fgs__sim_leave(r);
-}
-
-/* ---------------------------------------------------------- parameters -- */
-
-static CUresult node_of(struct fgs__sim_ctx *ctx, CUgraphNode handle,
-                        CUgraphNodeType type, struct fgs__sim_node **n)
-{
-    *n = fgs__sim_node_of(ctx, handle);
-    return *n && (*n)->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static void replace(struct fgs__sim_node *n, struct fgs__sim_op *op,
-                    const struct params *q)
-{
-    fgs__sim_op_free(n->op);
-    n->op = op;
-    if (q->type == CU_GRAPH_NODE_TYPE_MEMCPY)
-        n->copy = *(const CUDA_MEMCPY3D *)q->p;
-}
-
-static CUresult set_node(CUgraphNode node, const struct params *q)
-{
-    struct fgs__sim_node *n;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-    struct fgs__sim_op *op;
-
-    if (r)
-        return r;
-    r = node_of(ctx, node, q->type, &n);
-    if (!r)
-        r = op_of(ctx, &op, q);
-    if (!r)
-        replace(n, op, q);
-    return fgs__sim_leave(r);
-}
-
-/* The kernel of an instantiated node stays of one context's function; a copy
- * and a fill keep their shape's dimension. */
-static CUresult set_exec(CUgraphExec exec, CUgraphNode node,
-                         const struct params *q)
-{
-    struct fgs__sim_node *n, *at = NULL;
-    struct fgs__sim_graph *g;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-    struct fgs__sim_op *op;
-
-    if (r)
-        return r;
-    g = fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EXEC, exec);
-    r = g ? node_of(ctx, node, q->type, &n) : CUDA_ERROR_INVALID_VALUE;
-    if (!r) {
-        for (at = g->head; at && at->source != n->source; at = at->next)
-            ;
-        r = at ? op_of(ctx, &op, q) : CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!r)
-        replace(at, op, q);
-    return fgs__sim_leave(r);
-}
-
-#define SET(kind, kern)                                                        \
-    struct params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };                  \
-                                                                               \
-    return set_node(node, &q)
-#define EXEC(kind, kern)                                                       \
-    struct params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };                  \
-                                                                               \
-    return set_exec(exec, node, &q)
-
-CUresult fgs__sim_cuGraphKernelNodeSetParams(
-    CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *v)
-{
-    SET(KERNEL, NULL);
-}
-
-CUresult fgs__sim_cuGraphKernelNodeSetParams_v2(
-    CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *v)
-{
-    SET(KERNEL, v ? v->kern : NULL);
-}
-
-CUresult fgs__sim_cuGraphMemcpyNodeSetParams(CUgraphNode node,
-                                             const CUDA_MEMCPY3D *v)
-{
-    SET(MEMCPY, NULL);
-}
-
-CUresult fgs__sim_cuGraphMemsetNodeSetParams(CUgraphNode node,
-                                             const CUDA_MEMSET_NODE_PARAMS *v)
-{
-    SET(MEMSET, NULL);
-}
-
-CUresult fgs__sim_cuGraphHostNodeSetParams(CUgraphNode node,
-                                           const CUDA_HOST_NODE_PARAMS *v)
-{
-    SET(HOST, NULL);
-}
-
-CUresult fgs__sim_cuGraphExecKernelNodeSetParams(
-    CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *v)
-{
-    EXEC(KERNEL, NULL);
-}
-
-CUresult fgs__sim_cuGraphExecKernelNodeSetParams_v2(
-    CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *v)
-{
-    EXEC(KERNEL, v ? v->kern : NULL);
-}
-
-CUresult fgs__sim_cuGraphExecMemcpyNodeSetParams(CUgraphExec exec,
-                                                 CUgraphNode node,
-                                                 const CUDA_MEMCPY3D *v,
-                                                 CUcontext ctx)
-{
-    (void)ctx;
-    EXEC(MEMCPY, NULL);
-}
-
-CUresult fgs__sim_cuGraphExecMemsetNodeSetParams(
-    CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *v,
-    CUcontext ctx)
-{
-    (void)ctx;
-    EXEC(MEMSET, NULL);
-}
-
-CUresult fgs__sim_cuGraphExecHostNodeSetParams(CUgraphExec exec,
-                                               CUgraphNode node,
-                                               const CUDA_HOST_NODE_PARAMS *v)
-{
-    EXEC(HOST, NULL);
-}
-
-/* kernelParams points into the node, as the driver's does. */
-static CUresult kernel_params(struct fgs__sim_ctx *ctx,
-                              struct fgs__sim_node *n,
-                              CUDA_KERNEL_NODE_PARAMS_v1 *v)
-{
-    const struct fgs__sim_grid *g = &n->op->u.kernel.grid;
-    struct fgs__sim_func *f = fgs__sim_func_of(ctx, n->op->u.kernel.func);
-    const struct fgs__ptx_sym *p;
-    uint32_t k = 0;
-
-    if (!f)
-        return CUDA_ERROR_INVALID_HANDLE;
-    fgs__free(&ctx->dev->alloc, n->params);
-    n->params = fgs__alloc_array(&ctx->dev->alloc, f->func->param_count + 1u,
-                                 sizeof *n->params);
-    if (!n->params)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    for (p = f->func->params; p; p = p->next)
-        n->params[k++] = n->op->u.kernel.params + p->offset;
-    *v = (CUDA_KERNEL_NODE_PARAMS_v1){
-        n->op->u.kernel.func, g->grid[0], g->grid[1], g->grid[2], g->block[0],
-        g->block[1], g->block[2], g->dynamic_bytes, n->params, NULL
-    };
-    return CUDA_SUCCESS;
-}
-
-static CUresult get(CUgraphNode node, CUgraphNodeType type, void *out)
-{
-    CUDA_MEMSET_NODE_PARAMS fill;
-    CUDA_HOST_NODE_PARAMS host;
-    struct fgs__sim_node *n;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-
-    if (r)
-        return r;
-    r = out ? node_of(ctx, node, type, &n) : CUDA_ERROR_INVALID_VALUE;
-    if (r)
-        return fgs__sim_leave(r);
-    switch (type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-        r = kernel_params(ctx, n, out);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-        memcpy(out, &n->copy, sizeof n->copy);
-        break;
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-        fill = (CUDA_MEMSET_NODE_PARAMS){
-            n->op->u.fill.va,    n->op->u.fill.pitch, n->op->u.fill.value,
-            n->op->u.fill.width, n->op->u.fill.count, n->op->u.fill.rows
-        };
-        memcpy(out, &fill, sizeof fill);
-        break;
-    case CU_GRAPH_NODE_TYPE_HOST:
-        host = (CUDA_HOST_NODE_PARAMS){ n->op->u.host.fn, n->op->u.host.data };
-        memcpy(out, &host, sizeof host);
-        break;
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-        *(CUgraph *)out = (CUgraph)n->child->handle;
-        break;
-    default:
-        *(CUevent *)out = n->event;
-    }
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuGraphKernelNodeGetParams(CUgraphNode node,
-                                             CUDA_KERNEL_NODE_PARAMS_v1 *v)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_KERNEL, v);
-}
-
-CUresult fgs__sim_cuGraphKernelNodeGetParams_v2(CUgraphNode node,
-                                                CUDA_KERNEL_NODE_PARAMS *v)
-{
-    CUresult r = get(node, CU_GRAPH_NODE_TYPE_KERNEL, v);
-
-    if (!r) {
-        v->kern = NULL;
-        v->ctx = NULL;
-    }
-    return r;
-}
-
-CUresult fgs__sim_cuGraphMemcpyNodeGetParams(CUgraphNode node,
-                                             CUDA_MEMCPY3D *v)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_MEMCPY, v);
-}
-
-CUresult fgs__sim_cuGraphMemsetNodeGetParams(CUgraphNode node,
-                                             CUDA_MEMSET_NODE_PARAMS *v)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_MEMSET, v);
-}
-
-CUresult fgs__sim_cuGraphHostNodeGetParams(CUgraphNode node,
-                                           CUDA_HOST_NODE_PARAMS *v)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_HOST, v);
-}
-
-CUresult fgs__sim_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_GRAPH, out);
-}
-
-CUresult fgs__sim_cuGraphEventRecordNodeGetEvent(CUgraphNode node,
-                                                 CUevent *out)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, out);
-}
-
-CUresult fgs__sim_cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent *out)
-{
-    return get(node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, out);
 }

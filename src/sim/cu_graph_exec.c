@@ -1,4 +1,4 @@
-/* cu_graph_exec.c -- entry points: graphs, edges, instantiation, launch */
+/* cu_graph_exec.c -- entry points: graphs, their nodes and edges */
 #include "sim/graph.h"
 
 CUresult fgs__sim_cuGraphCreate(CUgraph *out, unsigned int flags)
@@ -17,9 +17,8 @@ CUresult fgs__sim_cuGraphCreate(CUgraph *out, unsigned int flags)
     return fgs__sim_leave(g ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-/* The graph of a handle that its owner may change or free. */
-static CUresult own_graph(struct fgs__sim_ctx **ctx, CUgraph handle,
-                          struct fgs__sim_graph **g)
+CUresult fgs__sim_own_graph(struct fgs__sim_ctx **ctx, CUgraph handle,
+                            struct fgs__sim_graph **g)
 {
     CUresult r = fgs__sim_enter(ctx);
 
@@ -33,7 +32,7 @@ CUresult fgs__sim_cuGraphDestroy(CUgraph graph)
 {
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
 
     if (r)
         return r;
@@ -51,7 +50,7 @@ CUresult fgs__sim_cuGraphClone(CUgraph *out, CUgraph graph)
 {
     struct fgs__sim_graph *g, *copy;
     struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
 
     if (r)
         return r;
@@ -100,7 +99,7 @@ static CUresult list_nodes(CUgraph graph, CUgraphNode *out, size_t *count,
 {
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
     size_t n = 0;
 
     if (r)
@@ -183,7 +182,7 @@ CUresult fgs__sim_cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from,
                        .count = count };
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
 
     if (r)
         return r;
@@ -253,7 +252,7 @@ CUresult fgs__sim_cuGraphAddDependencies_v2(CUgraph graph,
 {
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
 
     if (r)
         return r;
@@ -302,7 +301,7 @@ CUresult fgs__sim_cuGraphRemoveDependencies_v2(CUgraph graph,
 {
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
 
     if (r)
         return r;
@@ -320,246 +319,4 @@ CUresult fgs__sim_cuGraphRemoveDependencies(CUgraph graph,
                                             size_t count)
 {
     return fgs__sim_cuGraphRemoveDependencies_v2(graph, from, to, NULL, count);
-}
-
-/* ------------------------------------------------ instantiated graphs -- */
-
-static CUresult instantiate(CUgraphExec *out, CUgraph graph,
-                            unsigned long long flags)
-{
-    const unsigned long long known =
-        CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-        CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-        CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-    struct fgs__sim_graph *g, *exec;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = own_graph(&ctx, graph, &g);
-    uintptr_t handle;
-
-    if (r)
-        return r;
-    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-        r = CUDA_ERROR_NOT_SUPPORTED;
-    else if (!out || flags & ~known)
-        r = CUDA_ERROR_INVALID_VALUE;
-    else
-        r = fgs__sim_graph_copy(&exec, g, true);
-    if (r)
-        goto leave;
-    handle = fgs__sim_handle_make(&ctx->dev->handles, &ctx->dev->alloc,
-                                  FGS__SIM_KIND_EXEC, exec);
-    if (!handle) {
-        fgs__sim_graph_free(exec);
-        r = CUDA_ERROR_OUT_OF_MEMORY;
-        goto leave;
-    }
-    /* It is found as what it is now, its nodes not at all. */
-    fgs__sim_handle_free(&ctx->dev->handles, exec->handle);
-    exec->handle = handle;
-    exec->instantiated = true;
-    exec->flags = flags;
-    *out = (CUgraphExec)handle;
-leave:
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph,
-                                              unsigned long long flags)
-{
-    return instantiate(out, graph, flags);
-}
-
-CUresult fgs__sim_cuGraphInstantiate_v12(CUgraphExec *out, CUgraph graph,
-                                         unsigned long long flags)
-{
-    return instantiate(out, graph, flags);
-}
-
-CUresult fgs__sim_cuGraphInstantiate(CUgraphExec *out, CUgraph graph,
-                                     CUgraphNode *error, char *text,
-                                     size_t bytes)
-{
-    if (error)
-        *error = NULL;
-    if (text && bytes)
-        *text = '\0';
-    return instantiate(out, graph, 0);
-}
-
-CUresult fgs__sim_cuGraphInstantiateWithParams(
-    CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
-{
-    CUresult r;
-
-    if (!params)
-        return CUDA_ERROR_INVALID_VALUE;
-    params->hErrNode_out = NULL;
-    r = instantiate(out, graph, params->flags);
-    params->result_out = r ? CUDA_GRAPH_INSTANTIATE_ERROR
-                           : CUDA_GRAPH_INSTANTIATE_SUCCESS;
-    return r;
-}
-
-static CUresult exec_of(struct fgs__sim_ctx **ctx, CUgraphExec handle,
-                        struct fgs__sim_graph **g)
-{
-    CUresult r = fgs__sim_enter(ctx);
-
-    if (r)
-        return r;
-    *g = fgs__sim_handle_get(&(*ctx)->dev->handles, FGS__SIM_KIND_EXEC,
-                             handle);
-    return *g ? CUDA_SUCCESS : fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-}
-
-/* In a capture a launch becomes a child graph node; not done here. */
-CUresult fgs__sim_cuGraphLaunch(CUgraphExec exec, CUstream stream)
-{
-    struct fgs__sim_stream *s;
-    struct fgs__sim_graph *g;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = exec_of(&ctx, exec, &g);
-
-    if (r)
-        return r;
-    r = fgs__sim_stream_get(ctx, stream, &s);
-    if (!r && g->ctx != ctx)
-        r = CUDA_ERROR_INVALID_CONTEXT;
-    if (!r && fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
-    if (!r)
-        r = fgs__sim_graph_launch(g, s);
-    return fgs__sim_leave(r);
-}
-
-/* Everything is in memory already. */
-CUresult fgs__sim_cuGraphUpload(CUgraphExec exec, CUstream stream)
-{
-    struct fgs__sim_stream *s;
-    struct fgs__sim_graph *g;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = exec_of(&ctx, exec, &g);
-
-    return r ? r : fgs__sim_leave(fgs__sim_stream_get(ctx, stream, &s));
-}
-
-/* Launches that run go on: they have their own copies. */
-CUresult fgs__sim_cuGraphExecDestroy(CUgraphExec exec)
-{
-    struct fgs__sim_graph *g;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = exec_of(&ctx, exec, &g);
-
-    if (r)
-        return r;
-    fgs__sim_graph_free(g);
-    return fgs__sim_leave(CUDA_SUCCESS);
-}
-
-CUresult fgs__sim_cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
-{
-    struct fgs__sim_graph *g;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = exec_of(&ctx, exec, &g);
-
-    if (r)
-        return r;
-    if (flags)
-        *flags = g->flags;
-    else
-        r = CUDA_ERROR_INVALID_VALUE;
-    return fgs__sim_leave(r);
-}
-
-/* ---------------------------------------------------------------- update -- */
-
-/* The first difference that an update cannot take; NULL = none. */
-static struct fgs__sim_node *differs(struct fgs__sim_graph *old,
-                                     struct fgs__sim_graph *now,
-                                     CUgraphExecUpdateResult *why)
-{
-    struct fgs__sim_node *a = old->head, *b = now->head;
-
-    for (; a && b; a = a->next, b = b->next) {
-        *why = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-        if (a->type != b->type)
-            return b;
-        *why = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        if (a->deps.count != b->deps.count)
-            return b;
-        for (size_t i = 0; i < a->deps.count; i++) {
-            if (a->deps.item[i].node->mark != b->deps.item[i].node->mark ||
-                memcmp(&a->deps.item[i].data, &b->deps.item[i].data,
-                       sizeof(CUgraphEdgeData)))
-                return b;
-        }
-    }
-    *why = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    return a ? a : b;
-}
-
-static void number(struct fgs__sim_graph *g)
-{
-    uint32_t n = 0;
-
-    for (struct fgs__sim_node *o = g->head; o; o = o->next)
-        o->mark = n++;
-}
-
-static CUresult update(CUgraphExec exec, CUgraph graph,
-                       CUgraphExecUpdateResult *result, CUgraphNode *node)
-{
-    struct fgs__sim_graph *g, *from, *now = NULL;
-    struct fgs__sim_node *bad, *a, *b;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = exec_of(&ctx, exec, &g);
-
-    if (r)
-        return r;
-    *result = CU_GRAPH_EXEC_UPDATE_ERROR;
-    *node = NULL;
-    from = fgs__sim_graph_of(ctx, graph);
-    r = from ? fgs__sim_graph_copy(&now, from, true)
-             : CUDA_ERROR_INVALID_VALUE;
-    if (r)
-        goto leave;
-    number(g);
-    number(now);
-    bad = differs(g, now, result);
-    if (bad) {
-        *node = (CUgraphNode)(uintptr_t)bad->source;
-        r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-        goto free_copy;
-    }
-    for (a = g->head, b = now->head; a; a = a->next, b = b->next) {
-        struct fgs__sim_op *op = a->op;
-
-        a->op = b->op;
-        b->op = op;
-        a->event = b->event;
-        a->copy = b->copy;
-    }
-    *result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-free_copy:
-    fgs__sim_graph_free(now);
-leave:
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
-                                    CUgraphNode *node,
-                                    CUgraphExecUpdateResult *result)
-{
-    if (!node || !result)
-        return CUDA_ERROR_INVALID_VALUE;
-    return update(exec, graph, result, node);
-}
-
-CUresult fgs__sim_cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-                                       CUgraphExecUpdateResultInfo *info)
-{
-    if (!info)
-        return CUDA_ERROR_INVALID_VALUE;
-    info->errorFromNode = NULL;
-    return update(exec, graph, &info->result, &info->errorNode);
 }

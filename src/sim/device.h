@@ -5,6 +5,9 @@
  * between epochs.  While `busy` is set an epoch or a copy runs without the
  * lock; whatever such work may look at (memory, code) is only taken away
  * inside fgs__sim_pause / fgs__sim_resume.
+ *
+ * More than 500 lines: the objects point to each other under that one lock, and
+ * a header for each would include most of the others.
  */
 #ifndef FGS_SIM_DEVICE_H
 #define FGS_SIM_DEVICE_H

@@ -94,4 +94,19 @@ bool fgs__sim_op_wait_for(struct fgs__sim_op *op, struct fgs__sim_mark *m);
 /* The op's end as a mark, made at the first call. */
 struct fgs__sim_mark *fgs__sim_op_over(struct fgs__sim_op *op);
 
+/* Parameters of a node of any of the four kinds that have some. */
+struct fgs__sim_params {
+    CUgraphNodeType type;
+    const void *p;
+    CUkernel kern;
+};
+/* The op that they describe; cu_graph.c. */
+CUresult fgs__sim_node_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                          const struct fgs__sim_params *q);
+
+/* Enter, and the graph of a handle that its owner may change or free;
+ * cu_graph_exec.c. */
+CUresult fgs__sim_own_graph(struct fgs__sim_ctx **ctx, CUgraph handle,
+                            struct fgs__sim_graph **g);
+
 #endif

@@ -1,0 +1,386 @@
+/* stream_run.c -- the scheduler's part of streams: start, finish, free ops
+ *
+ * Called by the scheduler alone, with the device's lock held.
+ */
+#include "sim/device.h"
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool blocking(const struct fgs__sim_stream *s)
+{
+    return !(s->flags & CU_STREAM_NON_BLOCKING);
+}
+
+/* The legacy default stream and the blocking ones wait for each other's
+ * earlier work.  *ready_ps is raised to its end. */
+static bool legacy_allows(const struct fgs__sim_op *op, uint64_t *ready_ps)
+{
+    const struct fgs__sim_stream *s = op->stream;
+    const struct fgs__sim_stream *legacy = s->ctx->legacy;
+
+    if (!blocking(s))
+        return true;
+    if (s != legacy) {
+        *ready_ps = later(*ready_ps, legacy->done_ps);
+        return !legacy->head || legacy->head->seq > op->seq;
+    }
+    for (const struct fgs__sim_stream *t = s->ctx->streams; t; t = t->next) {
+        if (t == s || !blocking(t))
+            continue;
+        *ready_ps = later(*ready_ps, t->done_ps);
+        if (t->head && t->head->seq < op->seq)
+            return false;
+    }
+    return true;
+}
+
+/* Leave the lock for work that may take long. */
+static void unlock_busy(struct fgs__sim_device *dev)
+{
+    dev->busy = true;
+    pthread_mutex_unlock(&fgs__sim_driver.lock);
+}
+
+static void lock_busy(struct fgs__sim_device *dev)
+{
+    pthread_mutex_lock(&fgs__sim_driver.lock);
+    dev->busy = false;
+}
+
+static void copy_now(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    const struct fgs__sim_copy_op *c = &op->u.copy;
+    char *dst = c->dst.host, *src = c->src.host;
+
+    if (!dst)
+        dst = fgs__sim_mem_host(dev->mem, c->dst.va, fgs__sim_span(c, &c->dst));
+    if (!src)
+        src = fgs__sim_mem_host(dev->mem, c->src.va, fgs__sim_span(c, &c->src));
+    if (!dst || !src) {
+        fgs__sim_ctx_fault(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS,
+                           "a copy's memory was freed before the copy ran");
+        return;
+    }
+    unlock_busy(dev);
+    fgs__sim_copy_block(c, dst, src);
+    lock_busy(dev);
+}
+
+static FGS__DEVICE_MEMORY void fill_row(char *dst, uint64_t n, uint32_t width,
+                                        uint32_t value)
+{
+    uint16_t *half = (uint16_t *)(void *)dst;
+    uint32_t *word = (uint32_t *)(void *)dst;
+
+    if (width == 1) {
+        memset(dst, (int)value, n);
+    } else if (width == 2) {
+        for (uint64_t i = 0; i < n; i++)
+            half[i] = (uint16_t)value;
+    } else {
+        for (uint64_t i = 0; i < n; i++)
+            word[i] = value;
+    }
+}
+
+static void fill_now(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    uint64_t n = op->u.fill.count, rows = op->u.fill.rows;
+    uint32_t width = op->u.fill.width;
+    char *dst = fgs__sim_mem_host(dev->mem, op->u.fill.va,
+                                  (rows - 1) * op->u.fill.pitch + n * width);
+
+    if (!dst) {
+        fgs__sim_ctx_fault(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS,
+                           "a fill's memory was freed before the fill ran");
+        return;
+    }
+    unlock_busy(dev);
+    for (uint64_t y = 0; y < rows; y++)
+        fill_row(dst + y * op->u.fill.pitch, n, width, op->u.fill.value);
+    lock_busy(dev);
+}
+
+/* Between two epochs: nothing runs that could look at it. */
+static void free_now(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    struct fgs__sim_alloc_info info;
+
+    if (fgs__sim_mem_info(dev->mem, op->u.free_va, &info))
+        fgs__sim_mem_release(dev->mem, op->u.free_va, info.kind,
+                             op->stream->ctx);
+}
+
+static uint64_t copy_ps(const struct fgs__sim_op *op)
+{
+    uint64_t bytes = op->u.copy.width * op->u.copy.rows * op->u.copy.planes;
+
+    return FGS__SIM_COPY_PS +
+        (op->u.copy.local ? bytes / FGS__SIM_DEVICE_BYTES_PS
+                          : bytes * FGS__SIM_HOST_BYTE_PS);
+}
+
+static void start_kernel(struct fgs__sim_device *dev, struct fgs__sim_op *op,
+                         uint64_t start_ps, bool deps_done)
+{
+    struct fgs__sim_grid *g = &op->u.kernel.grid;
+
+    g->start_ps = later(start_ps, dev->now_ps);
+    atomic_store(&g->deps_done, deps_done);
+    op->state = FGS__SIM_OP_TIMED;
+    op->end_ps = g->start_ps;
+}
+
+/* Have the marks passed that the op waits for?  *ready_ps is raised to
+ * them. */
+static bool marks_allow(const struct fgs__sim_op *op, uint64_t *ready_ps)
+{
+    for (uint32_t i = 0; i < op->waits; i++) {
+        if (!op->wait[i]->done)
+            return false;
+        *ready_ps = later(*ready_ps, op->wait[i]->ps);
+    }
+    return true;
+}
+
+static void pass(struct fgs__sim_mark *m, uint64_t ps)
+{
+    if (m) {
+        m->ps = ps;
+        m->done = true;
+    }
+}
+
+/* The op is its stream's head and may start.  False = not yet. */
+static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    uint64_t ready = later(op->stream->done_ps, op->queued_ps);
+
+    if (!legacy_allows(op, &ready) || !marks_allow(op, &ready))
+        return false;
+    if (op->kind == FGS__SIM_OP_WAIT && !op->u.mark->done)
+        return false;
+    op->state = FGS__SIM_OP_TIMED;
+    op->end_ps = ready;
+    switch (op->kind) {
+    case FGS__SIM_OP_EMPTY:
+        break;
+    case FGS__SIM_OP_KERNEL:
+        start_kernel(dev, op, ready + FGS__SIM_LAUNCH_PS, true);
+        break;
+    case FGS__SIM_OP_COPY:
+        op->end_ps = ready + copy_ps(op);
+        copy_now(dev, op);
+        break;
+    case FGS__SIM_OP_FILL:
+        op->end_ps = ready + FGS__SIM_COPY_PS +
+            op->u.fill.count * op->u.fill.rows * op->u.fill.width /
+                FGS__SIM_DEVICE_BYTES_PS;
+        fill_now(dev, op);
+        break;
+    case FGS__SIM_OP_FREE:
+        free_now(dev, op);
+        break;
+    case FGS__SIM_OP_RECORD:
+        op->u.mark->ps = ready;
+        op->u.mark->done = true;
+        break;
+    case FGS__SIM_OP_WAIT:
+        op->end_ps = later(ready, op->u.mark->ps);
+        break;
+    case FGS__SIM_OP_HOST:
+        op->state = FGS__SIM_OP_RUNNING;
+        fgs__sim_hostfn_post(dev, op);
+        break;
+    }
+    return true;
+}
+
+static bool all_triggered(const struct fgs__sim_op *op)
+{
+    const struct fgs__sim_grid *g = &op->u.kernel.grid;
+
+    return op->kind == FGS__SIM_OP_KERNEL &&
+        (op->state == FGS__SIM_OP_RUNNING || op->state == FGS__SIM_OP_DONE) &&
+        atomic_load_explicit(&g->triggered, memory_order_acquire) == g->blocks;
+}
+
+/* Start programmatic dependents along the queue. */
+static bool start_dependents(struct fgs__sim_device *dev,
+                             struct fgs__sim_stream *s)
+{
+    bool any = false;
+
+    if (!dev->cfg.overlap)
+        return false;
+    for (struct fgs__sim_op *op = s->head; op && op->next; op = op->next) {
+        struct fgs__sim_op *next = op->next;
+        uint64_t ready = dev->now_ps;
+
+        if (next->state != FGS__SIM_OP_QUEUED)
+            continue;
+        if (next->kind != FGS__SIM_OP_KERNEL || !next->u.kernel.programmatic ||
+            !all_triggered(op) || !legacy_allows(next, &ready) ||
+            !marks_allow(next, &ready))
+            break;
+        start_kernel(dev, next, dev->now_ps, false);
+        any = true;
+    }
+    return any;
+}
+
+bool fgs__sim_streams_watch(const struct fgs__sim_device *dev)
+{
+    const struct fgs__sim_stream *s;
+    const struct fgs__sim_op *op;
+
+    if (!dev->cfg.overlap)
+        return false;
+    for (const struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next) {
+        for (s = c->streams; s; s = s->next) {
+            op = s->head;
+            while (op && op->state != FGS__SIM_OP_QUEUED)
+                op = op->next;
+            if (op && op != s->head && op->kind == FGS__SIM_OP_KERNEL &&
+                op->u.kernel.programmatic)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Follow an op that has started. */
+static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    struct fgs__sim_grid *g = &op->u.kernel.grid;
+
+    if (op->state == FGS__SIM_OP_TIMED && op->end_ps <= dev->now_ps) {
+        op->state = FGS__SIM_OP_DONE;
+        if (op->kind == FGS__SIM_OP_KERNEL) {
+            op->state = FGS__SIM_OP_RUNNING;
+            fgs__sim_grid_start(dev, g);
+        }
+    }
+    if (op->kind == FGS__SIM_OP_KERNEL && op->u.kernel.started &&
+        !op->u.kernel.started->done && g->next_block == g->blocks)
+        pass(op->u.kernel.started, dev->now_ps);
+    if (op->state == FGS__SIM_OP_RUNNING && op->kind == FGS__SIM_OP_KERNEL &&
+        atomic_load_explicit(&g->ended, memory_order_acquire) == g->blocks) {
+        op->state = FGS__SIM_OP_DONE;
+        op->end_ps = later(atomic_load(&g->end_ps), g->start_ps);
+        fgs__sim_grid_remove(dev, g);
+    }
+}
+
+static bool take_finished(struct fgs__sim_device *dev,
+                          struct fgs__sim_stream *s)
+{
+    bool any = false;
+
+    for (struct fgs__sim_op *op = s->head;
+         op && op->state != FGS__SIM_OP_QUEUED; op = op->next)
+        update(dev, op);
+    while (s->head && s->head->state == FGS__SIM_OP_DONE) {
+        struct fgs__sim_op *op = s->head;
+
+        s->head = op->next;
+        if (!s->head)
+            s->tail = &s->head;
+        s->done_ps = later(s->done_ps, op->end_ps);
+        pass(op->over, s->done_ps);
+        fgs__sim_op_free(op);
+        any = true;
+    }
+    /* A started kernel at the head has nothing before it any more. */
+    if (any && s->head && s->head->kind == FGS__SIM_OP_KERNEL &&
+        s->head->state != FGS__SIM_OP_QUEUED)
+        fgs__sim_grid_deps_done(dev, &s->head->u.kernel.grid);
+    return any;
+}
+
+static bool advance(struct fgs__sim_device *dev, struct fgs__sim_stream *s)
+{
+    bool any = take_finished(dev, s);
+
+    if (s->head && s->head->state == FGS__SIM_OP_QUEUED)
+        any |= start_head(dev, s->head);
+    any |= start_dependents(dev, s);
+    return any;
+}
+
+static bool advance_ctx(struct fgs__sim_device *dev, struct fgs__sim_ctx *ctx)
+{
+    struct fgs__sim_stream *s, *next;
+    bool any = false;
+
+    for (s = ctx->streams; s; s = next) {
+        /* After a fault only what a host function left is taken off. */
+        if (atomic_load(&ctx->sticky))
+            take_finished(dev, s);
+        else
+            any |= advance(dev, s);
+        next = s->next; /* after: a copy may have let somebody in */
+        if (s->destroyed && !s->head && !s->waiting)
+            fgs__sim_stream_free(s);
+    }
+    return any;
+}
+
+void fgs__sim_streams_advance(struct fgs__sim_device *dev)
+{
+    bool any;
+
+    do {
+        any = false;
+        for (struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next)
+            any |= advance_ctx(dev, c);
+    } while (any);
+}
+
+uint64_t fgs__sim_streams_next(struct fgs__sim_device *dev)
+{
+    uint64_t least = FGS__SIM_NEVER;
+
+    for (struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next) {
+        for (struct fgs__sim_stream *s = c->streams; s; s = s->next) {
+            for (struct fgs__sim_op *op = s->head;
+                 op && op->state != FGS__SIM_OP_QUEUED; op = op->next) {
+                if (op->state == FGS__SIM_OP_TIMED && op->end_ps < least)
+                    least = op->end_ps;
+            }
+        }
+    }
+    return least;
+}
+
+void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
+{
+    for (struct fgs__sim_stream *s = ctx->streams; s; s = s->next) {
+        struct fgs__sim_op *op = s->head;
+
+        s->head = NULL;
+        s->tail = &s->head;
+        while (op) {
+            struct fgs__sim_op *next = op->next;
+
+            op->next = NULL;
+            /* Nobody waits for them for ever. */
+            pass(op->over, 0);
+            if (op->kind == FGS__SIM_OP_KERNEL)
+                pass(op->u.kernel.started, 0);
+            if (op->kind == FGS__SIM_OP_RECORD)
+                pass(op->u.mark, 0);
+            if (op->kind == FGS__SIM_OP_HOST &&
+                op->state == FGS__SIM_OP_RUNNING) {
+                s->head = op; /* hostfn.c has it; it ends by itself */
+                s->tail = &op->next;
+            } else {
+                fgs__sim_op_free(op);
+            }
+            op = next;
+        }
+    }
+}
