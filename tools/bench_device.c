@@ -3,6 +3,7 @@
 
 #include <fgs/fgs_sim.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* The driver's types as its ABI has them: handles and addresses. */
@@ -56,13 +57,16 @@ static bool good(struct bench_device *d, const char *what, int code)
 bool bench_open(struct bench_device *d, uint32_t threads, size_t bytes)
 {
     fgs_sim_config cfg = {.size = sizeof cfg};
+    fgs_error err;
 
     memset(d, 0, sizeof *d);
     d->bytes = bytes;
     if (!find_calls())
         return good(d, "fgs_sim_get_proc", -1);
-    if (fgs_sim_config_get(&cfg, NULL) < 0)
+    if (fgs_sim_config_get(&cfg, &err) < 0) {
+        snprintf(d->log, sizeof d->log, "%.500s", err.text);
         return good(d, "fgs_sim_config_get", -1);
+    }
     cfg.threads = threads;
     if (fgs_sim_config_set(&cfg, NULL) < 0)
         return good(d, "fgs_sim_config_set", -1);

@@ -215,7 +215,8 @@ static void run_kernel(struct out *o, const struct bench_kernel *k)
     r.bound = bound_of(o, k->bound);
     for (all = 0; all < 2 && !r.why[0]; all++) {
         if (!bench_open(&d, all ? 0 : 1, BENCH_BYTES))
-            snprintf(r.why, sizeof r.why, "%s: error %d", d.what, d.code);
+            snprintf(r.why, sizeof r.why, "%s: error %d: %.600s", d.what,
+                     d.code, d.log);
         else
             measure_kernel(o, &d, k, all, &r);
         bench_close(&d);

@@ -47,7 +47,9 @@ typedef enum fgs_sim_sample {
     X(sm_shared, uint32_t, "FGS_SIM_SM_SHARED", 228 * 1024, 1024, 1u << 24,    \
       "shared memory of an SM, bytes")                                         \
     X(copy_ns, uint32_t, "FGS_SIM_COPY_NS", 600, 1, 1000000,                   \
-      "least device time between issue and end of a bulk copy, ns")
+      "least device time between issue and end of a bulk copy, ns")            \
+    X(vectors, uint32_t, "FGS_SIM_VECTORS", 0, 0, 3,                           \
+      "widest vectors of the host: 0 all it has, 1 portable, 2 AVX2, 3 AVX-512")
 
 typedef struct fgs_sim_config {
     size_t size; /* sizeof(fgs_sim_config) */

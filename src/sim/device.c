@@ -12,6 +12,7 @@
  * host enqueues, and can be repeated exactly.
  */
 #include "sim/device.h"
+#include "sim/isa.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -234,6 +235,7 @@ CUresult fgs__sim_device_boot(struct fgs__sim_device **out)
     dev->cfg = d->cfg;
     dev->alloc = d->alloc;
     dev->now_ps = FGS__SIM_BOOT_PS;
+    fgs__sim_isa_knob(dev->cfg.vectors);
     if (!conds_make(dev))
         goto free_dev;
     r = fgs__sim_mem_make(&dev->mem, dev->cfg.memory, &dev->alloc);

@@ -17,11 +17,16 @@
                             struct fgs__sim_insn *);
 FGS__SIM_LEVELED(DECLARE)
 
-static atomic_int limit = FGS__ISA_AVX512;
+static atomic_int limit = FGS__ISA_AVX512, knob = FGS__ISA_AVX512;
 
 void fgs__sim_isa_limit(enum fgs__sim_isa most)
 {
     atomic_store(&limit, (int)most);
+}
+
+void fgs__sim_isa_knob(uint32_t vectors)
+{
+    atomic_store(&knob, vectors ? (int)vectors - 1 : FGS__ISA_AVX512);
 }
 
 enum fgs__sim_isa fgs__sim_isa_now(void)
@@ -29,6 +34,8 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
 #ifdef __x86_64__
     int most = atomic_load(&limit);
 
+    if (most > atomic_load(&knob))
+        most = atomic_load(&knob);
     if (most >= FGS__ISA_AVX512 && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&

@@ -1,5 +1,6 @@
 /* test_sim_api.c -- entry points: names, contexts, handles, configuration */
 #include "sim_calls.h"
+#include "sim/isa.h"
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -336,6 +337,25 @@ static void environment_sets_knobs(void **state)
     unsetenv("FGS_SIM_SMS");
 }
 
+static void knob_caps_the_vectors_of_the_host(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct sim s;
+
+    (void)state;
+    for (cfg.vectors = 1; cfg.vectors <= 3; cfg.vectors++) {
+        s = sim_open(&cfg, NULL);
+        assert_true((int)fgs__sim_isa_now() <= (int)cfg.vectors - 1);
+        if (cfg.vectors == 1)
+            assert_int_equal(fgs__sim_isa_now(), FGS__ISA_BASE);
+        sim_close(&s);
+    }
+    assert_int_equal(fgs_sim_config_set(&cfg, NULL), FGS_E_INVAL);
+    cfg.vectors = 0;
+    s = sim_open(&cfg, NULL);
+    sim_close(&s);
+}
+
 static int threads_alive(void)
 {
     DIR *d = opendir("/proc/self/task");
@@ -443,6 +463,7 @@ int main(void)
         cmocka_unit_test(freed_handles_are_found_out),
         cmocka_unit_test(configuration_is_checked_and_fixed_while_in_use),
         cmocka_unit_test(environment_sets_knobs),
+        cmocka_unit_test(knob_caps_the_vectors_of_the_host),
         cmocka_unit_test(last_context_takes_every_thread_along),
         cmocka_unit_test(forked_child_is_not_initialized),
         cmocka_unit_test(threads_work_in_contexts_of_their_own),
