@@ -29,6 +29,15 @@
  * at `p` is written before the code goes on. */
 #define FGS__BARRIER(p) __asm__ volatile("" : : "r"(p) : "memory")
 
+/* Compare and exchange of 16 aligned bytes at `p`: was[2], next[2], and whether
+ * it was done.  The builtin would call a library for it. */
+#define FGS__CAS_16(p, was, next, done)                                        \
+    __asm__ volatile("lock cmpxchg16b %0"                                      \
+                     : "+m"(*(char(*)[16])(p)), "+a"((was)[0]),                \
+                       "+d"((was)[1]), "=@ccz"(done)                           \
+                     : "b"((next)[0]), "c"((next)[1])                          \
+                     : "memory")
+
 /* Memory of a simulated program: its races are that program's, so the thread
  * sanitizer does not look at the functions that touch it. */
 #define FGS__DEVICE_MEMORY __attribute__((no_sanitize("thread")))

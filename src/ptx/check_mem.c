@@ -151,23 +151,52 @@ static uint64_t atom_types(unsigned op, bool red)
     }
 }
 
+/* v2 and v4 of 32 bits, up to v8 of halves. */
+static bool is_atom_vector(const struct fgs__ptx_insn *i)
+{
+    unsigned type = i->type[0], vec = i->mod[FGS__G_VEC];
+    bool real = type == FGS__T_F32 || HALF >> type & 1;
+
+    return real && (vec != FGS__M_V8 || fgs__ptx_types[type].bits == 16);
+}
+
+/* {_, _} leaves nothing to tell the type by, says the assembler. */
+static bool all_sinks(const struct fgs__ptx_operand *o)
+{
+    unsigned k = 0;
+
+    while (k < o->children && o->child[k].kind == FGS__O_SINK)
+        k++;
+    return o->kind == FGS__O_VEC && k == o->children;
+}
+
 void fgs__check_atom(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
-    unsigned op = i->mod[FGS__G_ATOM];
+    unsigned op = i->mod[FGS__G_ATOM], vec = i->mod[FGS__G_VEC];
     bool half = HALF >> i->type[0] & 1;
+    const char *word = fgs__ptx_types[i->type[0]].word;
 
     if (!(atom_types(op, i->op == FGS__OP_RED) >> i->type[0] & 1))
         fgs__parse_error(c->p, c->type_at[0], "%s: '.%s' does not exist for "
-                         "type .%s", c->name, fgs__mods[op].word,
-                         fgs__ptx_types[i->type[0]].word);
-    else if (half && op == FGS__M_ATOM_ADD && !i->mod[FGS__G_NOFTZ])
-        fgs__check_error(c, "'.add' with type .%s needs .noftz",
-                         fgs__ptx_types[i->type[0]].word);
-    else if (i->mod[FGS__G_VEC] && ((!half && i->type[0] != FGS__T_F32) ||
-                                    i->space[0] != FGS__M_GLOBAL))
-        fgs__check_mod_error(c, FGS__G_VEC, "vectors are for .global and "
-                             "floating types of 32 bits at most");
+                         "type .%s", c->name, fgs__mods[op].word, word);
+    else if (half && !i->mod[FGS__G_NOFTZ])
+        fgs__check_error(c, "type .%s needs .noftz", word);
+    else if (half && op != FGS__M_ATOM_ADD && !vec)
+        fgs__check_error(c, "'.%s' of type .%s needs a vector",
+                         fgs__mods[op].word, word);
+    else if (vec && !is_atom_vector(i))
+        fgs__check_mod_error(c, FGS__G_VEC, "'.%s' does not exist for type .%s",
+                             fgs__mods[vec].word, word);
+    else if (vec && i->space[0] && i->space[0] != FGS__M_GLOBAL)
+        fgs__check_mod_error(c, FGS__G_VEC, "vectors are for .global");
+    else if (all_sinks(&i->operand[0]))
+        fgs__check_operand_error(c, &i->operand[0],
+                                 "write _ instead of a vector of them");
+    else if (i->mod[FGS__G_CACHE_HINT] && i->space[0] &&
+             i->space[0] != FGS__M_GLOBAL)
+        fgs__check_mod_error(c, FGS__G_CACHE_HINT, "'.%s' is for .global",
+                             fgs__mods[FGS__M_CACHE_HINT].word);
 }
 
 /* --------------------------------------------------------- bulk copies -- */

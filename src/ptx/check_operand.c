@@ -97,6 +97,8 @@ static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
                                  fgs__ptx_types[t].word);
         return false;
     }
+    if (o->kind == FGS__O_SINK && use & FGS__USE_SINK)
+        return true;
     if (o->kind != FGS__O_VEC || o->children != n) {
         fgs__check_operand_error(c, o, "a vector of %u expected", n);
         return false;

@@ -10,6 +10,7 @@
 #define FGS_SIM_CHUNK_H
 
 #include "base/compat.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #if !defined __SSE2__
@@ -34,6 +35,20 @@ static inline FGS__DEVICE_MEMORY fgs__chunk fgs__chunk_load(const void *p)
 static inline FGS__DEVICE_MEMORY void fgs__chunk_store(void *p, fgs__chunk v)
 {
     *(volatile fgs__chunk *)p = v;
+}
+
+/* Store `v` where *old stands, as one access; *old becomes what stood there. */
+static inline FGS__DEVICE_MEMORY bool fgs__chunk_cas(void *p, fgs__chunk *old,
+                                                     fgs__chunk v)
+{
+    uint64_t was[2], next[2];
+    bool done;
+
+    _mm_storeu_si128((fgs__chunk *)was, *old);
+    _mm_storeu_si128((fgs__chunk *)next, v);
+    FGS__CAS_16(p, was, next, done);
+    *old = _mm_loadu_si128((const fgs__chunk *)was);
+    return done;
 }
 
 #endif
