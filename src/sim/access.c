@@ -6,6 +6,7 @@
  * before was in.
  */
 #include "sim/access.h"
+#include "sim/cluster.h"
 #include "sim/latency.h"
 
 /* Memory that is contiguous on the host: addresses [lo, hi) as the
@@ -75,6 +76,39 @@ static bool segment_global(struct fgs__sim_warp *w, uint64_t addr,
     return true;
 }
 
+/* Shared memory of the running block, as .shared{::cta} means it: addresses
+ * in the window, or plain offsets. */
+static void segment_shared(const struct fgs__sim_block *b, uint64_t addr,
+                           struct segment *s)
+{
+    *s = (struct segment){.host = (char *)b->shared,
+                          .latency_ps = FGS__SIM_SHARED_PS,
+                          .shared = true};
+    if (addr >= b->shared_base)
+        s->lo = b->shared_base;
+    s->hi = s->lo + b->grid->shared_bytes;
+}
+
+/* The same of the block that the address in the cluster's window names. */
+static bool segment_cluster(struct fgs__sim_warp *w, uint64_t window,
+                            uint64_t addr, struct segment *s)
+{
+    uint64_t shared = addr - window;
+    uint32_t rank = shared >> 32 ? UINT32_MAX : fgs__sim_rank_of(shared);
+    const char *why;
+    const struct fgs__sim_block *b = fgs__sim_peer(w->block, rank, &why);
+
+    if (!b)
+        return false;
+    *s = (struct segment){.host = (char *)b->shared,
+                          .lo = window + b->shared_base,
+                          .latency_ps = b == w->block ? FGS__SIM_SHARED_PS
+                                                      : FGS__SIM_REMOTE_PS,
+                          .shared = true};
+    s->hi = s->lo + b->grid->shared_bytes;
+    return addr < s->hi;
+}
+
 /* The segment that holds `addr` of a state space whose addresses begin at
  * `window` (0 unless generic). */
 static bool segment_of(struct fgs__sim_warp *w, unsigned space, uint64_t window,
@@ -85,11 +119,10 @@ static bool segment_of(struct fgs__sim_warp *w, unsigned space, uint64_t window,
 
     switch (space) {
     case FGS__SIM_SHARED:
-        bytes = g->shared_bytes;
-        *s = (struct segment){.host = (char *)w->block->shared,
-                              .latency_ps = FGS__SIM_SHARED_PS,
-                              .shared = true};
-        break;
+        segment_shared(w->block, addr, s);
+        return addr < s->hi;
+    case FGS__SIM_CLUSTER:
+        return segment_cluster(w, window, addr, s);
     case FGS__SIM_PARAM:
         bytes = g->code->param_bytes;
         /* Never written: read_only is looked at first. */
@@ -118,7 +151,7 @@ static bool segment_find(struct fgs__sim_warp *w, unsigned space, uint64_t addr,
         uint64_t window;
         unsigned space;
     } windows[] = {
-        {FGS__SIM_SHARED_WINDOW, FGS__SIM_SHARED},
+        {FGS__SIM_SHARED_WINDOW, FGS__SIM_CLUSTER},
         {FGS__SIM_LOCAL_WINDOW, FGS__SIM_LOCAL},
         {FGS__SIM_PARAM_WINDOW, FGS__SIM_PARAM},
     };
@@ -160,6 +193,23 @@ static const char *space_text(unsigned space)
     }
 }
 
+/* An address in the cluster's window that no block holds: says why. */
+static bool outside_cluster(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i, int lane,
+                            unsigned space, uint64_t addr, uint64_t bytes)
+{
+    bool generic = space == FGS__SIM_GENERIC;
+    struct fgs__sim_block *owner;
+    uint32_t at;
+
+    if (generic ? addr - FGS__SIM_SHARED_WINDOW >= FGS__SIM_WINDOW_BYTES ||
+                      !w->block->cluster
+                : space != FGS__SIM_CLUSTER)
+        return false;
+    return !fgs__sim_cluster_offset(w, i, lane, addr, generic, bytes, 1,
+                                    "data accessed", &owner, &at);
+}
+
 /* A lane's access of `bytes` at `addr` as a host address; NULL after a
  * fault.  *s is the segment of the lane before, or empty. */
 static char *lane_find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
@@ -177,6 +227,8 @@ static char *lane_find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     }
     if (FGS__UNLIKELY(!segment_holds(s, addr, bytes)) &&
         (!segment_find(w, space, addr, s) || !segment_holds(s, addr, bytes))) {
+        if (outside_cluster(w, i, lane, space, addr, bytes))
+            return NULL;
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
                             "%u bytes at address 0x%llx are not inside %s",
                             bytes, (unsigned long long)addr, space_text(space));
@@ -283,6 +335,7 @@ bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
 {
     uint64_t offset = generic ? addr - FGS__SIM_SHARED_WINDOW : addr;
     uint64_t size = w->block->grid->shared_bytes;
+    uint64_t base = w->block->shared_base;
 
     if (generic && offset >= FGS__SIM_WINDOW_BYTES) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_INVALID_ADDRESS_SPACE, lane,
@@ -291,11 +344,16 @@ bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
                             what, (unsigned long long)addr);
         return false;
     }
+    /* A generic address below the base is another block's. */
+    if (offset >= base)
+        offset -= base;
+    else if (generic)
+        offset = UINT64_MAX - align + 1;
     if (offset & (align - 1)) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS, lane,
                             "the %s at shared address 0x%llx is not %u-byte "
                             "aligned",
-                            what, (unsigned long long)offset, align);
+                            what, (unsigned long long)addr, align);
         return false;
     }
     if (offset > size || size - offset < bytes) {
@@ -304,7 +362,7 @@ bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
                             "not inside the block's %llu bytes of shared "
                             "memory",
                             what, (unsigned long long)bytes,
-                            (unsigned long long)offset,
+                            (unsigned long long)addr,
                             (unsigned long long)size);
         return false;
     }
@@ -333,8 +391,9 @@ static unsigned space_of(const struct fgs__sim_decoder *d,
         return FGS__SIM_GENERIC;
     case FGS__M_SHARED:
     case FGS__M_SHARED_CTA:
-    case FGS__M_SHARED_CLUSTER: /* the block is its cluster: one window */
         return FGS__SIM_SHARED;
+    case FGS__M_SHARED_CLUSTER:
+        return FGS__SIM_CLUSTER;
     case FGS__M_PARAM:
     case FGS__M_PARAM_ENTRY:
         return FGS__SIM_PARAM;

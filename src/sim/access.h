@@ -21,6 +21,7 @@ enum fgs__sim_space {
     FGS__SIM_SHARED,
     FGS__SIM_PARAM,
     FGS__SIM_LOCAL,
+    FGS__SIM_CLUSTER, /* shared memory of any block of the cluster */
     FGS__SIM_SPACE_MASK = 7,
     FGS__SIM_ADDR32 = 8,  /* the base has 32-bit lanes */
     FGS__SIM_UNIFORM = 16 /* the base is the same in all lanes */
@@ -56,8 +57,9 @@ char *fgs__sim_generic(struct fgs__sim_warp *w, int lane, uint64_t addr,
                        uint64_t bytes);
 
 /* A shared-memory address of a lane as an offset into block->shared: of space
- * .shared as it is, a generic one must lie in the window.  False after a
- * fault; `what` names the thing. */
+ * .shared::cta, or a generic one in the window; in both cases the block's own
+ * (cluster.h has what takes those of other blocks).  False after a fault;
+ * `what` names the thing. */
 bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
                             const struct fgs__sim_insn *i, int lane,
                             uint64_t addr, bool generic, uint64_t bytes,

@@ -6,6 +6,7 @@
  */
 #include "sim/bulk.h"
 #include "sim/call.h"
+#include "sim/cluster.h"
 #include "sim/decode.h"
 #include "sim/warp.h"
 #include <stddef.h>
@@ -41,6 +42,21 @@ static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
     return l;
 }
 
+/* Addresses of shared variables begin at the block's base. */
+static void move_shared(struct fgs__sim_warp *w)
+{
+    const struct fgs__sim_code *c = w->block->grid->code;
+    uint64_t base = w->block->shared_base;
+
+    for (uint32_t i = 0; base && i < c->shared_count; i++) {
+        const struct fgs__sim_const *k = &c->shared[i];
+        uint64_t v = k->value + base;
+
+        for (size_t lane = 0; lane < 32; lane++)
+            memcpy(w->bank + k->ref + lane * (k->bits / 8), &v, k->bits / 8);
+    }
+}
+
 static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
                       unsigned char *bank, unsigned char *local)
 {
@@ -57,6 +73,7 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
     w->id = k;
     w->now_ps = now_ps;
     memcpy(w->bank, c->image, c->bank_bytes);
+    move_shared(w);
     for (i = 0; i < c->sreg_count; i++)
         fgs__sim_sreg_fill(w, &c->sregs[i]);
     fgs__sim_warp_start(w, n >= 32 ? UINT32_MAX : (1u << n) - 1);
@@ -77,10 +94,12 @@ static char *aligned_alloc_of(const fgs_allocator *a, size_t bytes)
     return p;
 }
 
-struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
-                                           struct fgs__sim_grid *g,
-                                           uint64_t linear, uint64_t now_ps)
+struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
+                                           uint64_t now_ps)
 {
+    struct fgs__sim_grid *g = slot->grid;
+    struct fgs__sim_sm *sm = slot->sm;
+    uint64_t linear = slot->linear;
     const struct fgs__sim_code *c = g->code;
     uint32_t warps = (g->threads + 31) / 32, k;
     struct layout l = lay_out(g, warps);
@@ -95,6 +114,12 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
     memset(p + l.shared, 0, l.total - 128 - l.shared);
     b->grid = g;
     b->sm = sm;
+    b->slot = slot;
+    b->cluster = slot->cluster;
+    b->rank = slot->rank;
+    b->shared_base = slot->rank << FGS__SIM_RANK_SHIFT;
+    if (b->cluster)
+        b->cluster->block[b->rank] = b;
     b->linear = linear;
     b->ctaid[0] = (uint32_t)(linear % g->grid[0]);
     b->ctaid[1] = (uint32_t)(linear / g->grid[0] % g->grid[1]);

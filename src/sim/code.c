@@ -157,6 +157,23 @@ static void make_stack(const struct fgs__sim_decoder *d,
     broadcast(c->image + sp.ref, &sp);
 }
 
+/* Constants that a block with a base of its own has to correct. */
+static bool keep_shared(const struct fgs__sim_decoder *d,
+                        struct fgs__sim_code *c)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < d->konst_count; i++)
+        n += d->konst[i].shared;
+    c->shared = n ? fgs__alloc_array(d->alloc, n, sizeof *c->shared) : NULL;
+    if (n && !c->shared)
+        return false;
+    for (i = 0; i < d->konst_count; i++)
+        if (d->konst[i].shared)
+            c->shared[c->shared_count++] = d->konst[i];
+    return true;
+}
+
 static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
 {
     size_t i;
@@ -167,6 +184,8 @@ static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
         return false;
     for (i = 0; i < d->konst_count; i++)
         broadcast(c->image + d->konst[i].ref, &d->konst[i]);
+    if (!keep_shared(d, c))
+        return false;
     make_stack(d, c);
     c->sregs = d->sreg;
     c->sreg_count = (uint32_t)d->sreg_count;
@@ -392,6 +411,7 @@ void fgs__sim_code_free(struct fgs__sim_code *code)
     fgs__sim_link_free(code);
     fgs__free(code->alloc, code->insn);
     fgs__free(code->alloc, code->image);
+    fgs__free(code->alloc, code->shared);
     fgs__free(code->alloc, code->sregs);
     fgs__free(code->alloc, code);
 }

@@ -171,8 +171,8 @@ fgs__sim_ref fgs__sim_ref_carry(struct fgs__sim_decoder *d)
     return d->carry;
 }
 
-fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
-                                unsigned bits)
+static fgs__sim_ref take_const(struct fgs__sim_decoder *d, uint64_t value,
+                               unsigned bits, bool shared)
 {
     struct fgs__sim_const *c;
     size_t i;
@@ -181,7 +181,8 @@ fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
     if (bits < 64)
         value &= ((uint64_t)1 << bits) - 1;
     for (i = 0; i < d->konst_count; i++)
-        if (d->konst[i].value == value && d->konst[i].bits == bits)
+        if (d->konst[i].value == value && d->konst[i].bits == bits &&
+            d->konst[i].shared == shared)
             return d->konst[i].ref;
     if (!fgs__vec_reserve(d->alloc, &items, &d->konst_cap, d->konst_count,
                           sizeof *c)) {
@@ -192,8 +193,26 @@ fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
     c = &d->konst[d->konst_count++];
     c->value = value;
     c->bits = bits;
+    c->shared = shared;
     c->ref = fgs__sim_take(d, slot_bytes(bits));
     return c->ref;
+}
+
+fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
+                                unsigned bits)
+{
+    return take_const(d, value, bits, false);
+}
+
+/* The address of a variable as a constant: that of shared memory depends on
+ * the block's rank in its cluster. */
+static fgs__sim_ref address_const(struct fgs__sim_decoder *d,
+                                  const struct fgs__ptx_operand *o,
+                                  uint64_t value, unsigned bits)
+{
+    return take_const(d, value, bits,
+                      o->sym && o->sym->kind == FGS__SYM_VAR &&
+                          o->sym->space == FGS__M_SHARED && bits >= 32);
 }
 
 static fgs__sim_ref sreg_of(struct fgs__sim_decoder *d,
@@ -365,7 +384,7 @@ fgs__sim_ref fgs__sim_ref_of(struct fgs__sim_decoder *d,
             return frame_address(d, o, bits);
         if (!address_of(d, o, &v))
             return FGS__SIM_NOREF;
-        return fgs__sim_ref_const(d, v, bits);
+        return address_const(d, o, v, bits);
     default:
         operand_error(d, o, "this kind of operand is not executed here");
         return FGS__SIM_NOREF;
@@ -418,6 +437,6 @@ bool fgs__sim_ref_addr(struct fgs__sim_decoder *d,
         v = (uint64_t)o->offset;
     else if (!address_of(d, o, &v))
         return false;
-    *base = fgs__sim_ref_const(d, v, 64);
+    *base = address_const(d, o, v, 64);
     return *base != FGS__SIM_NOREF;
 }

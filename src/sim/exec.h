@@ -113,6 +113,11 @@ struct fgs__sim_copy;         /* a bulk copy in flight, bulk.c               */
 struct fgs__sim_block {
     struct fgs__sim_grid *grid;
     struct fgs__sim_sm *sm;
+    struct fgs__sim_slot *slot;
+    struct fgs__sim_cluster *cluster; /* NULL = alone                        */
+    uint32_t rank;            /* in the cluster                              */
+    uint32_t shared_base;     /* where its shared memory begins in the
+                                 cluster's window: cluster.h                 */
     uint64_t linear;
     uint32_t ctaid[3];
     uint32_t warps, running;  /* warps with live lanes                       */

@@ -4,6 +4,7 @@
  * discard leaves its 128 bytes undefined: here they keep their values.
  */
 #include "sim/access.h"
+#include "sim/cluster.h"
 
 static const struct fgs__sim_insn *run_none(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
@@ -39,7 +40,18 @@ static const struct fgs__sim_insn *run_policy(struct fgs__sim_warp *w,
 
 /* ------------------------------------------------------------- isspacep -- */
 
-static bool in_space(uint64_t addr, unsigned space)
+/* The windows of shared memory end behind the last rank of the cluster, and
+ * behind the block's own rank; which of the two a word means: ISA 9.7.10.22. */
+static bool in_shared(const struct fgs__sim_block *b, uint64_t addr, bool own)
+{
+    uint64_t at = addr - FGS__SIM_SHARED_WINDOW;
+
+    return own ? at >> FGS__SIM_RANK_SHIFT == b->rank
+               : at >> FGS__SIM_RANK_SHIFT < fgs__sim_ranks(b);
+}
+
+static bool in_space(const struct fgs__sim_block *b, uint64_t addr,
+                     unsigned space)
 {
     bool shared = addr - FGS__SIM_SHARED_WINDOW < FGS__SIM_WINDOW_BYTES;
     bool local = addr - FGS__SIM_LOCAL_WINDOW < FGS__SIM_WINDOW_BYTES;
@@ -53,7 +65,7 @@ static bool in_space(uint64_t addr, unsigned space)
     case FGS__M_GLOBAL: /* holds the windows of constants and parameters */
         return !shared && !local;
     default:
-        return shared;
+        return in_shared(b, addr, space != FGS__M_SHARED_CLUSTER);
     }
 }
 
@@ -68,7 +80,7 @@ static const struct fgs__sim_insn *run_isspacep(struct fgs__sim_warp *w,
         uint64_t addr = i->aux[1] == 32 ? ((const uint32_t *)a)[l]
                                         : ((const uint64_t *)a)[l];
 
-        yes |= (uint32_t)in_space(addr, i->aux[0]) << l;
+        yes |= (uint32_t)in_space(w->block, addr, i->aux[0]) << l;
     }
     *p = (*p & ~w->exec) | yes;
     return i + 1;

@@ -12,6 +12,7 @@
 enum {
     FGS__SIM_GLOBAL_PS = 400 * FGS__SIM_PS_PER_NS, /* load, atom; no cache */
     FGS__SIM_SHARED_PS = 15 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_REMOTE_PS = 110 * FGS__SIM_PS_PER_NS, /* another block's      */
     FGS__SIM_LOCAL_PS = 15 * FGS__SIM_PS_PER_NS, /* hits in L1           */
     FGS__SIM_PARAM_PS = 2 * FGS__SIM_PS_PER_NS,  /* constant cache       */
     FGS__SIM_MBAR_PS = 15 * FGS__SIM_PS_PER_NS,

@@ -76,6 +76,8 @@ struct fgs__sim_code {
     size_t bank_bytes;         /* of one warp, multiple of 64                */
     struct fgs__sim_sreg_slot *sregs; /* special registers in the bank       */
     uint32_t sreg_count;
+    struct fgs__sim_const *shared; /* addresses of .shared variables there   */
+    uint32_t shared_count;
     uint32_t regs;             /* 32-bit registers a thread, for residency   */
     uint32_t shared_bytes;     /* static                                     */
     uint32_t local_bytes;      /* a thread                                   */
@@ -112,6 +114,10 @@ struct fgs__sim_grid {
     uint32_t dynamic_bytes;
     const unsigned char *params; /* code->param_bytes, owned                 */
     uint64_t rng;              /* seed of this grid's choices                */
+    uint32_t cluster[3];       /* blocks of a cluster, 1 x 1 x 1 = none      */
+    uint32_t cluster_size;     /* their product                              */
+    bool explicit_cluster;     /* asked for by directive or launch           */
+    bool spread;               /* the blocks of a cluster over the SMs       */
     uint32_t stack_bytes;      /* of a thread, beyond code->local_bytes      */
 
     /* The grids that griddepcontrol.wait waits for have ended and their
@@ -151,12 +157,16 @@ bool fgs__sim_stopped(const struct fgs__sim_grid *g);
 /* --------------------------------------------------------- SMs: sm.c -- */
 
 struct fgs__sim_block;
+struct fgs__sim_cluster;       /* cluster.h                                  */
 
 /* A place for a resident block. */
 struct fgs__sim_slot {
+    struct fgs__sim_sm *sm;
     struct fgs__sim_grid *grid;  /* NULL = free                              */
     struct fgs__sim_block *block; /* NULL = not made yet                     */
     uint64_t linear;
+    struct fgs__sim_cluster *cluster; /* NULL = the block is alone           */
+    uint32_t rank;               /* in the cluster                           */
     uint64_t wake_ps;            /* nothing to run before                    */
 };
 
@@ -175,6 +185,7 @@ struct fgs__sim_sm {
     struct fgs__sim_slot *slot; /* cfg->sm_blocks of them                    */
     uint32_t used_threads, used_blocks, used_regs, used_shared;
     uint64_t wake_ps;          /* the least of its slots                     */
+    bool woken;                /* a block by another one of its cluster      */
     uint64_t ended;            /* blocks                                     */
     void *scratch;             /* of the executor, freed with the SM         */
     fgs__sim_shape_fn shape;   /* for this CPU                               */
@@ -182,11 +193,9 @@ struct fgs__sim_sm {
 
 /* --------------------------------------------------- blocks: block.c -- */
 
-/* Make the linear-th block of a grid resident at time now_ps.  NULL = no
- * memory. */
-struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_sm *sm,
-                                           struct fgs__sim_grid *g,
-                                           uint64_t linear, uint64_t now_ps);
+/* Make the block of a slot resident at time now_ps.  NULL = no memory. */
+struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
+                                           uint64_t now_ps);
 void fgs__sim_block_free(struct fgs__sim_block *b);
 
 enum fgs__sim_state {

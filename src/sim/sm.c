@@ -25,6 +25,8 @@ bool fgs__sim_sms_make(struct fgs__sim_device *dev)
         sm[i].id = i;
         sm[i].rng = fgs__sim_random(&seed);
         sm[i].slot = slot + (size_t)i * cfg->sm_blocks;
+        for (uint32_t k = 0; k < cfg->sm_blocks; k++)
+            sm[i].slot[k].sm = &sm[i];
         sm[i].wake_ps = FGS__SIM_NEVER;
     }
     dev->sm = sm;
@@ -51,8 +53,7 @@ void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
     sm->used_threads -= g->threads;
     sm->used_regs -= fgs__sim_block_regs(g->code, g->threads);
     sm->used_shared -= fgs__sim_block_shared(g->shared_bytes);
-    memset(slot, 0, sizeof *slot);
-    slot->wake_ps = FGS__SIM_NEVER;
+    *slot = (struct fgs__sim_slot){ .sm = sm, .wake_ps = FGS__SIM_NEVER };
 }
 
 static void raise_to(atomic_uint_fast64_t *at, uint64_t v)
@@ -86,8 +87,7 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
     uint64_t wake = until, end = until;
 
     if (!slot->block) {
-        slot->block = fgs__sim_block_make(sm, g, slot->linear,
-                                          slot->wake_ps);
+        slot->block = fgs__sim_block_make(slot, slot->wake_ps);
         if (!slot->block) {
             fgs__sim_fault(g, CUDA_ERROR_OUT_OF_MEMORY, NULL, slot->linear,
                            -1, "no host memory for the block");

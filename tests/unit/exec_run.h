@@ -14,6 +14,7 @@ struct exec {
     struct fgs__sim_ctx ctx;
     struct fgs__sim_grid grid;
     struct fgs__sim_sm sm;
+    struct fgs__sim_slot slot;
     fgs_sim_config cfg;
     struct fgs__sim_block *block;
     uint64_t end_ps;
@@ -58,7 +59,8 @@ static inline struct fgs__sim_block *exec_block(struct exec *e, uint32_t x,
     g->block[2] = z;
     g->threads = x * y * z;
     g->shared_bytes = e->code->shared_bytes;
-    e->block = fgs__sim_block_make(&e->sm, g, 5, 0);
+    e->slot = (struct fgs__sim_slot){ .sm = &e->sm, .grid = g, .linear = 5 };
+    e->block = fgs__sim_block_make(&e->slot, 0);
     return e->block;
 }
 
