@@ -40,9 +40,8 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
 /* The second NaN of add, sub, mul goes on, the first of div; the order b, c, a
  * of fma is seen for b before c only. */
 #define ARITH2(name, OP, P, Q)                                                 \
-    MAP2(name##_f32, l_f32, l_f32, l_f32, fix_f32(OP(x, y)))                   \
-    MAP2(name##_ftz_f32, l_f32, l_f32, l_f32,                                  \
-         flush_f32(fix_f32(OP(flush_f32(x), flush_f32(y)))))                   \
+    FIXED2(name##_f32, OP(x, y))                                               \
+    FIXED2(name##_ftz_f32, flush_f32(OP(flush_f32(x), flush_f32(y))))          \
     MAP2(name##_sat_f32, l_f32, l_f32, l_f32,                                  \
          out_f32(i, OP(in_f32(i, x), in_f32(i, y))))                           \
     MAP2(name##_f64, l_f64, l_f64, l_f64,                                      \
@@ -57,10 +56,9 @@ ARITH2(sub, SUB, y, x)
 ARITH2(mul, MUL, y, x)
 ARITH2(div, DIV, x, y)
 
-MAP3(fma_f32, l_f32, l_f32, l_f32, l_f32, fix_f32(__builtin_fmaf(x, y, z)))
-MAP3(fma_ftz_f32, l_f32, l_f32, l_f32, l_f32,
-     flush_f32(fix_f32(__builtin_fmaf(flush_f32(x), flush_f32(y),
-                                      flush_f32(z)))))
+FIXED3(fma_f32, __builtin_fmaf(x, y, z))
+FIXED3(fma_ftz_f32,
+       flush_f32(__builtin_fmaf(flush_f32(x), flush_f32(y), flush_f32(z))))
 MAP3(fma_sat_f32, l_f32, l_f32, l_f32, l_f32,
      out_f32(i, __builtin_fmaf(in_f32(i, x), in_f32(i, y), in_f32(i, z))))
 MAP3(fma_f64, l_f64, l_f64, l_f64, l_f64,

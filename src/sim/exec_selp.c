@@ -9,15 +9,13 @@
         const l_u##N *b = LANE_PTR(w, i->op[2]);                               \
         uint32_t p = *(const l_u32 *)fgs__sim_at(w, i->op[3]) ^ i->aux[0];     \
         uint32_t m = w->exec;                                                  \
-        int k;                                                                 \
+        FGS__ALIGN(64) l_u##N t[LANES];                                        \
         if (m == UINT32_MAX) {                                                 \
-            FGS__EACH                                                          \
-            for (k = 0; k < LANES; k++)                                        \
-                d[k] = (p >> k & 1) ? a[k] : b[k];                             \
+            choose_##N(d, a, b, p);                                            \
             return i + 1;                                                      \
         }                                                                      \
-        blend_##N(d, a, m & p);                                                \
-        blend_##N(d, b, m & ~p);                                               \
+        choose_##N(t, a, b, p);                                                \
+        choose_##N(d, t, d, m);                                                \
         return i + 1;                                                          \
     }
 SELECT(16)

@@ -7,45 +7,17 @@
 #ifndef FGS_SIM_LANES_H
 #define FGS_SIM_LANES_H
 
+#include "sim/blend.h"
 #include "sim/exec.h"
 
 #ifndef FGS__ISA
 #define FGS__ISA _base
 #endif
 
-enum { LANES = 32 };
-
-/* Lanes of the bank: the same bytes are seen as several types. */
-typedef uint8_t FGS__MAY_ALIAS l_u8;
-typedef uint16_t FGS__MAY_ALIAS l_u16;
-typedef uint32_t FGS__MAY_ALIAS l_u32;
-typedef uint64_t FGS__MAY_ALIAS l_u64;
-typedef int8_t FGS__MAY_ALIAS l_s8;
-typedef int16_t FGS__MAY_ALIAS l_s16;
-typedef int32_t FGS__MAY_ALIAS l_s32;
-typedef int64_t FGS__MAY_ALIAS l_s64;
-typedef float FGS__MAY_ALIAS l_f32;
-typedef double FGS__MAY_ALIAS l_f64;
-
 #define LANE_PTR(w, r) FGS__ALIGNED(fgs__sim_at(w, r), 64)
 #define FULL_MASK(w)   FGS__LIKELY((w)->exec == UINT32_MAX)
 
 /* d[k] = t[k] in the lanes of m. */
-#define BLEND(bits)                                                            \
-    static FGS__INLINE FGS__UNUSED void blend_##bits(l_u##bits *d,             \
-                                                     const l_u##bits *t,       \
-                                                     uint32_t m)               \
-    {                                                                          \
-        int k;                                                                 \
-        FGS__EACH                                                              \
-        for (k = 0; k < LANES; k++)                                            \
-            d[k] = (m >> k & 1) ? t[k] : d[k];                                 \
-    }
-BLEND(8)
-BLEND(16)
-BLEND(32)
-BLEND(64)
-
 static FGS__INLINE FGS__UNUSED void blend(void *d, const void *t, uint32_t m,
                                           size_t size)
 {
@@ -106,7 +78,7 @@ typedef const struct fgs__sim_insn *lane_next;
         return i + 1;                                                          \
     }
 
-#define MAP2(name, TD, TA, TB, EXPR)                                           \
+#define EACH2(name, TD, TA, TB, EXPR)                                          \
     static FGS__INLINE void name##_all(TD *d, const TA *a, const TB *b,        \
                                        const struct fgs__sim_insn *i)          \
     {                                                                          \
@@ -118,7 +90,8 @@ typedef const struct fgs__sim_insn *lane_next;
             const TB y = b[k];                                                 \
             d[k] = (TD)(EXPR);                                                 \
         }                                                                      \
-    }                                                                          \
+    }
+#define RUN2(name, TD, TA, TB)                                                 \
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) TD t[LANES];                                            \
@@ -132,8 +105,11 @@ typedef const struct fgs__sim_insn *lane_next;
         blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
         return i + 1;                                                          \
     }
+#define MAP2(name, TD, TA, TB, EXPR)                                           \
+    EACH2(name, TD, TA, TB, EXPR)                                              \
+    RUN2(name, TD, TA, TB)
 
-#define MAP3(name, TD, TA, TB, TC, EXPR)                                       \
+#define EACH3(name, TD, TA, TB, TC, EXPR)                                      \
     static FGS__INLINE void name##_all(TD *d, const TA *a, const TB *b,        \
                                        const TC *c,                            \
                                        const struct fgs__sim_insn *i)          \
@@ -147,7 +123,8 @@ typedef const struct fgs__sim_insn *lane_next;
             const TC z = c[k];                                                 \
             d[k] = (TD)(EXPR);                                                 \
         }                                                                      \
-    }                                                                          \
+    }
+#define RUN3(name, TD, TA, TB, TC)                                             \
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) TD t[LANES];                                            \
@@ -162,6 +139,9 @@ typedef const struct fgs__sim_insn *lane_next;
         blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
         return i + 1;                                                          \
     }
+#define MAP3(name, TD, TA, TB, TC, EXPR)                                       \
+    EACH3(name, TD, TA, TB, TC, EXPR)                                          \
+    RUN3(name, TD, TA, TB, TC)
 
 /* Parts of the arith family, by types. */
 bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
