@@ -23,6 +23,37 @@ CUresult fgs__sim_capture_check(struct fgs__sim_ctx *ctx)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+CUresult fgs__sim_capture_unsafe(struct fgs__sim_ctx *ctx)
+{
+    CUresult r = CUDA_SUCCESS;
+
+    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+        return r;
+    for (struct fgs__sim_ctx *o = ctx->dev->ctxs; o; o = o->next) {
+        for (struct fgs__sim_capture *c = o->captures; c; c = c->next) {
+            bool mine = pthread_equal(c->thread, pthread_self());
+
+            if (mine ? c->mode == CU_STREAM_CAPTURE_MODE_RELAXED
+                     : c->mode != CU_STREAM_CAPTURE_MODE_GLOBAL ||
+                        thread_mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
+                continue;
+            c->invalid = true;
+            r = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        }
+    }
+    return r;
+}
+
+CUresult fgs__sim_enter_unsafe(struct fgs__sim_ctx **ctx)
+{
+    CUresult r = fgs__sim_enter(ctx);
+
+    if (r)
+        return r;
+    r = fgs__sim_capture_unsafe(*ctx);
+    return r ? fgs__sim_leave(r) : CUDA_SUCCESS;
+}
+
 /* The legacy stream waits for all blocking ones, so for captured ones too. */
 static CUresult implicit(struct fgs__sim_stream *s)
 {
@@ -50,6 +81,8 @@ static CUgraphNodeType type_of(const struct fgs__sim_op *op)
         return CU_GRAPH_NODE_TYPE_MEMSET;
     case FGS__SIM_OP_HOST:
         return CU_GRAPH_NODE_TYPE_HOST;
+    case FGS__SIM_OP_VALUES:
+        return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
     default:
         return CU_GRAPH_NODE_TYPE_EMPTY;
     }
@@ -201,9 +234,11 @@ CUresult fgs__sim_capture_wait(struct fgs__sim_stream *s,
 
 /* -------------------------------------------------------- entry points -- */
 
-static CUresult begin(struct fgs__sim_ctx *ctx, struct fgs__sim_stream *s,
-                      CUstreamCaptureMode mode)
+CUresult fgs__sim_capture_begin(struct fgs__sim_stream *s,
+                                CUstreamCaptureMode mode,
+                                struct fgs__sim_graph *into)
 {
+    struct fgs__sim_ctx *ctx = s->ctx;
     struct fgs__sim_capture *c;
 
     if (mode > CU_STREAM_CAPTURE_MODE_RELAXED)
@@ -215,11 +250,12 @@ static CUresult begin(struct fgs__sim_ctx *ctx, struct fgs__sim_stream *s,
     c = fgs__zalloc(&ctx->dev->alloc, sizeof *c);
     if (!c)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    c->graph = fgs__sim_graph_make(ctx);
+    c->graph = into ? into : fgs__sim_graph_make(ctx);
     if (!c->graph) {
         fgs__free(&ctx->dev->alloc, c);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
+    c->borrowed = into != NULL;
     c->id = ++fgs__sim_driver.ctx_ids;
     c->origin = s;
     c->mode = mode;
@@ -241,7 +277,7 @@ CUresult fgs__sim_cuStreamBeginCapture(CUstream stream,
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
     if (!r)
-        r = begin(ctx, s, mode);
+        r = fgs__sim_capture_begin(s, mode, NULL);
     return fgs__sim_leave(r);
 }
 
@@ -262,18 +298,30 @@ void fgs__sim_capture_end(struct fgs__sim_capture *c)
     fgs__free(&ctx->dev->alloc, c);
 }
 
-/* Every node is followed, or is what the first stream ended with. */
+static bool ends_with(const struct fgs__sim_stream *s,
+                      const struct fgs__sim_node *n)
+{
+    for (size_t i = 0; i < s->last.count; i++) {
+        if (s->last.item[i].node == n)
+            return true;
+    }
+    return false;
+}
+
+/* What any stream of it ended with is followed, or is what the first one ended
+ * with.  A node that a stream was told to forget (cu_capture.c) does not
+ * count, as documented. */
 static bool joined(const struct fgs__sim_capture *c)
 {
-    const struct fgs__sim_edges *last = &c->origin->last;
+    const struct fgs__sim_stream *s = c->graph->ctx->streams;
 
-    for (struct fgs__sim_node *n = c->graph->head; n; n = n->next) {
-        bool ends = false;
+    for (; s; s = s->next) {
+        for (size_t i = 0; s->capture == c && i < s->last.count; i++) {
+            struct fgs__sim_node *n = s->last.item[i].node;
 
-        for (size_t i = 0; i < last->count; i++)
-            ends |= last->item[i].node == n;
-        if (!ends && !fgs__sim_node_followed(n))
-            return false;
+            if (!ends_with(c->origin, n) && !fgs__sim_node_followed(n))
+                return false;
+        }
     }
     return true;
 }
@@ -285,6 +333,7 @@ CUresult fgs__sim_cuStreamEndCapture(CUstream stream, CUgraph *out)
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
     CUresult r = fgs__sim_enter(&ctx);
+    bool borrowed;
 
     if (r)
         return r;
@@ -313,10 +362,11 @@ CUresult fgs__sim_cuStreamEndCapture(CUstream stream, CUgraph *out)
     else if (!joined(c))
         r = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
     g = c->graph;
+    borrowed = c->borrowed;
     fgs__sim_capture_end(c);
-    if (r)
+    if (r && !borrowed)
         fgs__sim_graph_free(g);
-    else
+    if (!r)
         *out = (CUgraph)g->handle;
 leave:
     return fgs__sim_leave(r);

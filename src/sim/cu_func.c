@@ -242,7 +242,7 @@ CUresult fgs__sim_cuStreamGetPriority(CUstream stream, int *priority)
     if (r)
         return r;
     if (priority)
-        *priority = FGS__SIM_PRIORITY_LEAST;
+        *priority = s->attr[FGS__SIM_ATTR_PRIORITY].value.priority;
     return fgs__sim_leave(priority ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 

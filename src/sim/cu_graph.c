@@ -2,9 +2,10 @@
 #include "sim/graph.h"
 
 /* The nodes that a new one follows. */
-static CUresult read_deps(struct fgs__sim_ctx *ctx, struct fgs__sim_graph *g,
-                          const CUgraphNode *deps, size_t count,
-                          struct fgs__sim_edges *out)
+CUresult fgs__sim_read_deps(struct fgs__sim_ctx *ctx, struct fgs__sim_graph *g,
+                            const CUgraphNode *deps,
+                            const CUgraphEdgeData *data, size_t count,
+                            struct fgs__sim_edges *out)
 {
     if (count && !deps)
         return CUDA_ERROR_INVALID_VALUE;
@@ -17,7 +18,8 @@ static CUresult read_deps(struct fgs__sim_ctx *ctx, struct fgs__sim_graph *g,
             if (out->item[k].node == n)
                 return CUDA_ERROR_INVALID_VALUE;
         }
-        if (!fgs__sim_edges_push(&ctx->dev->alloc, out, n, NULL))
+        if (!fgs__sim_edges_push(&ctx->dev->alloc, out, n,
+                                  data ? &data[i] : NULL))
             return CUDA_ERROR_OUT_OF_MEMORY;
     }
     return CUDA_SUCCESS;
@@ -29,6 +31,7 @@ struct place {
     CUgraph graph;
     const CUgraphNode *deps;
     size_t count;
+    const CUgraphEdgeData *data; /* NULL = plain edges */
 };
 
 /* Adds a node with an op that is made already; takes the op. */
@@ -40,7 +43,7 @@ static CUresult add(struct fgs__sim_ctx *ctx, const struct place *p,
     struct fgs__sim_edges deps = { NULL, 0, 0 };
     struct fgs__sim_node *n;
     CUresult r = p->out && g && !g->instantiated
-        ? read_deps(ctx, g, p->deps, p->count, &deps)
+        ? fgs__sim_read_deps(ctx, g, p->deps, p->data, p->count, &deps)
         : CUDA_ERROR_INVALID_VALUE;
 
     if (r) {
@@ -167,7 +170,7 @@ static CUresult add_params(const struct place *p,
 }
 
 #define ADD(kind, v, kern, event)                                              \
-    struct place p = { out, graph, deps, count };                              \
+    struct place p = { out, graph, deps, count, NULL };                        \
     struct fgs__sim_params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };         \
                                                                                \
     return add_params(&p, &q, event)
@@ -235,7 +238,7 @@ CUresult fgs__sim_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph,
                                            const CUgraphNode *deps,
                                            size_t count, CUgraph childGraph)
 {
-    struct place p = { out, graph, deps, count };
+    struct place p = { out, graph, deps, count, NULL };
     struct fgs__sim_graph *child, *copy = NULL;
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;

@@ -23,7 +23,7 @@ CUresult fgs__sim_cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 {
     struct fgs__sim_range range = { 0, 0, NULL };
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -64,7 +64,7 @@ static CUresult release(struct fgs__sim_ctx *ctx, uint64_t addr,
 CUresult fgs__sim_cuMemFree(CUdeviceptr ptr)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -101,7 +101,7 @@ CUresult fgs__sim_cuMemAllocManaged(CUdeviceptr *ptr, size_t bytes,
     struct fgs__sim_alloc_info tag = { .flags = flags };
     struct fgs__sim_range range = { 0, 0, NULL };
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -127,7 +127,7 @@ CUresult fgs__sim_cuMemHostAlloc(void **ptr, size_t bytes, unsigned int flags)
                                            CU_MEMHOSTALLOC_DEVICEMAP };
     struct fgs__sim_range range = { 0, 0, NULL };
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -151,7 +151,7 @@ CUresult fgs__sim_cuMemAllocHost(void **ptr, size_t bytes)
 CUresult fgs__sim_cuMemFreeHost(void *ptr)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -164,7 +164,7 @@ CUresult fgs__sim_cuMemHostRegister(void *p, size_t bytes, unsigned int flags)
     const unsigned int known = CU_MEMHOSTREGISTER_PORTABLE |
         CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -184,7 +184,7 @@ CUresult fgs__sim_cuMemHostUnregister(void *p)
 {
     struct fgs__sim_alloc_info info;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;

@@ -69,7 +69,7 @@ CUresult fgs__sim_cuModuleLoadDataEx(CUmodule *module, const void *image,
     struct jit j = { { NULL, 0, 0 }, { NULL, 0, 0 }, -1, -1 };
     struct fgs__sim_module *m;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -105,7 +105,7 @@ static struct fgs__sim_module *module_of(struct fgs__sim_ctx *ctx,
 CUresult fgs__sim_cuModuleUnload(CUmodule module)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
     struct fgs__sim_module *m;
 
     if (r)

@@ -1,7 +1,7 @@
 /* cu_stream.c -- entry points: streams, events, host functions */
 #include "sim/device.h"
 
-static CUresult create(CUstream *stream, unsigned int flags)
+static CUresult create(CUstream *stream, unsigned int flags, int priority)
 {
     struct fgs__sim_ctx *ctx;
     CUresult r = fgs__sim_enter(&ctx);
@@ -13,26 +13,37 @@ static CUresult create(CUstream *stream, unsigned int flags)
         r = CUDA_ERROR_INVALID_VALUE;
     } else {
         s = fgs__sim_stream_make(ctx, flags);
-        if (s)
+        if (s) {
+            s->attr[FGS__SIM_ATTR_PRIORITY].value.priority =
+                fgs__sim_priority(priority);
+            s->attr[FGS__SIM_ATTR_PRIORITY].set = true;
             *stream = (CUstream)s->handle;
-        else
+        } else {
             r = CUDA_ERROR_OUT_OF_MEMORY;
+        }
     }
     return fgs__sim_leave(r);
 }
 
 CUresult fgs__sim_cuStreamCreate(CUstream *stream, unsigned int flags)
 {
-    return create(stream, flags);
+    return create(stream, flags, 0);
 }
 
-/* There is one priority: numbers outside are clamped to it, as documented for
- * the driver. */
+/* Numbers outside the range are clamped to it, as documented for the driver.
+ * A priority is kept and given back; blocks are handed out in launch order. */
+int fgs__sim_priority(int wish)
+{
+    if (wish > FGS__SIM_PRIORITY_LEAST)
+        return FGS__SIM_PRIORITY_LEAST;
+    return wish < FGS__SIM_PRIORITY_GREATEST ? FGS__SIM_PRIORITY_GREATEST
+                                             : wish;
+}
+
 CUresult fgs__sim_cuStreamCreateWithPriority(CUstream *stream,
                                              unsigned int flags, int priority)
 {
-    (void)priority;
-    return create(stream, flags);
+    return create(stream, flags, priority);
 }
 
 /* Pending work goes on; the scheduler frees the stream when it is over. */
@@ -45,7 +56,7 @@ CUresult fgs__sim_cuStreamDestroy(CUstream stream)
     if (r)
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
-    if (!r && s == ctx->legacy)
+    if (!r && (s == ctx->legacy || s->thread))
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r && fgs__sim_captured(s))
         r = fgs__sim_capture_refuse(s);
@@ -61,7 +72,7 @@ CUresult fgs__sim_cuStreamDestroy(CUstream stream)
 CUresult fgs__sim_cuStreamSynchronize(CUstream stream)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
     struct fgs__sim_stream *s;
 
     if (r)
@@ -91,7 +102,7 @@ static void let_run(struct fgs__sim_ctx *ctx)
 CUresult fgs__sim_cuStreamQuery(CUstream stream)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
     struct fgs__sim_stream *s;
 
     if (r)
@@ -323,7 +334,8 @@ CUresult fgs__sim_cuEventQuery(CUevent event)
         r = CUDA_ERROR_INVALID_HANDLE;
     } else if (e->capture) {
         r = CUDA_ERROR_CAPTURED_EVENT;
-    } else if (e->mark && !e->mark->done) {
+    } else if ((r = fgs__sim_capture_unsafe(ctx)) == CUDA_SUCCESS &&
+               e->mark && !e->mark->done) {
         m = e->mark;
         m->refs++;
         let_run(ctx);
@@ -356,7 +368,7 @@ CUresult fgs__sim_cuEventSynchronize(CUevent event)
         r = CUDA_ERROR_INVALID_HANDLE;
     } else if (e->capture) {
         r = CUDA_ERROR_CAPTURED_EVENT;
-    } else if (e->mark) {
+    } else if ((r = fgs__sim_capture_unsafe(ctx)) == CUDA_SUCCESS && e->mark) {
         w.ctx = e->ctx;
         w.obj = e->mark;
         e->mark->refs++;

@@ -161,6 +161,18 @@ static void stand_by(struct fgs__sim_device *dev)
     }
 }
 
+/* The host may store a value that a stream waits for, and tells nobody. */
+static void sleep_a_little(struct fgs__sim_device *dev)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += 100000;
+    t.tv_sec += t.tv_nsec / 1000000000l;
+    t.tv_nsec %= 1000000000l;
+    pthread_cond_timedwait(&dev->work, &fgs__sim_driver.lock, &t);
+}
+
 /* Nothing happens by device time alone: idle, or a host function runs, or the
  * kernels wait for each other for ever. */
 static void rest(struct fgs__sim_device *dev)
@@ -173,7 +185,9 @@ static void rest(struct fgs__sim_device *dev)
         dev->free_run = false;
     dev->epochs++;
     tell_waiters(dev);
-    if (may_run(dev))
+    if (may_run(dev) && fgs__sim_values_wait(dev))
+        sleep_a_little(dev);
+    else if (may_run(dev))
         pthread_cond_wait(&dev->work, &fgs__sim_driver.lock);
 }
 
@@ -242,8 +256,10 @@ CUresult fgs__sim_device_boot(struct fgs__sim_device **out)
     if (r)
         goto free_conds;
     r = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!fgs__sim_sms_make(dev))
+    if (!fgs__sim_threads_make(dev))
         goto free_mem;
+    if (!fgs__sim_sms_make(dev))
+        goto free_key;
     if (!fgs__sim_pool_make(dev))
         goto free_sms;
     if (!fgs__sim_hostfn_make(dev))
@@ -260,6 +276,8 @@ free_pool:
     fgs__sim_pool_free(dev);
 free_sms:
     fgs__sim_sms_free(dev);
+free_key:
+    fgs__sim_threads_free(dev);
 free_mem:
     fgs__sim_mem_free(dev->mem);
 free_conds:
@@ -282,6 +300,7 @@ void fgs__sim_device_halt(struct fgs__sim_device *dev)
     fgs__sim_hostfn_free(dev);
     fgs__sim_pool_free(dev);
     pthread_mutex_lock(&fgs__sim_driver.lock);
+    fgs__sim_threads_free(dev);
     fgs__sim_sms_free(dev);
     fgs__sim_vmm_free(dev);
     fgs__sim_mem_free(dev->mem);

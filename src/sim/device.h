@@ -196,6 +196,7 @@ struct fgs__sim_device {
 
     struct fgs__sim_pool *pool; /* helper threads: pool.c                    */
     pthread_t thread;          /* the scheduler                              */
+    pthread_key_t thread_key;  /* tells when a host thread ends: thread.c    */
     pthread_cond_t work;       /* scheduler: something to do                 */
     pthread_cond_t over;       /* waiters: one of them is over               */
     pthread_cond_t idle;       /* pausers: busy is false                     */
@@ -258,6 +259,10 @@ extern struct fgs__sim_driver fgs__sim_driver;
  * without a sticky error.  The lock is held only after CUDA_SUCCESS. */
 CUresult fgs__sim_enter(struct fgs__sim_ctx **ctx);
 CUresult fgs__sim_enter_driver(void);
+/* The same for a call that a capture forbids: in this thread one that is not
+ * relaxed, in others a global one, by this thread's mode too.  capture.c */
+CUresult fgs__sim_enter_unsafe(struct fgs__sim_ctx **ctx);
+CUresult fgs__sim_capture_unsafe(struct fgs__sim_ctx *ctx);
 /* Unlock and return r. */
 CUresult fgs__sim_leave(CUresult r);
 
@@ -390,7 +395,8 @@ enum fgs__sim_op_kind {
     FGS__SIM_OP_FREE,
     FGS__SIM_OP_RECORD,
     FGS__SIM_OP_WAIT,
-    FGS__SIM_OP_HOST
+    FGS__SIM_OP_HOST,
+    FGS__SIM_OP_VALUES
 };
 enum fgs__sim_op_state {
     FGS__SIM_OP_QUEUED,
@@ -430,10 +436,30 @@ struct fgs__sim_op {
         struct fgs__sim_mark *mark;
         struct {
             CUhostFn fn;
+            CUstreamCallback callback; /* in its place, called in any case   */
+            CUstream stream;   /* as the callback is told                    */
             void *data;
             struct fgs__sim_op *next; /* in hostfn.c's queue                 */
         } host;
+        struct {
+            CUstreamBatchMemOpParams *item; /* owned                         */
+            uint32_t count, done;
+        } values;
     } u;
+};
+
+/* What cuStreamSetAttribute set. */
+enum {
+    FGS__SIM_ATTR_WINDOW,
+    FGS__SIM_ATTR_POLICY,
+    FGS__SIM_ATTR_PRIORITY,
+    FGS__SIM_ATTR_MAP,
+    FGS__SIM_ATTR_DOMAIN,
+    FGS__SIM_ATTRS
+};
+struct fgs__sim_stream_attr {
+    CUstreamAttrValue value;
+    bool set;
 };
 
 struct fgs__sim_stream {
@@ -442,9 +468,11 @@ struct fgs__sim_stream {
     uintptr_t handle;
     unsigned int flags;
     bool destroyed;
+    uint64_t thread;           /* whose default stream it is, 0 = nobody's   */
     uint32_t waiting;          /* host threads that wait for it              */
     struct fgs__sim_op *head, **tail;
     uint64_t done_ps;          /* end of what was taken off last             */
+    struct fgs__sim_stream_attr attr[FGS__SIM_ATTRS];
     struct fgs__sim_capture *capture; /* NULL = not captured                 */
     struct fgs__sim_edges last; /* of the capture: what comes next follows   */
 };
@@ -452,10 +480,18 @@ struct fgs__sim_stream {
 struct fgs__sim_stream *fgs__sim_stream_make(struct fgs__sim_ctx *ctx,
                                              unsigned int flags);
 void fgs__sim_stream_free(struct fgs__sim_stream *s);
-/* The stream of a handle: 0 and 1 the legacy one.  CUDA_SUCCESS or
- * INVALID_HANDLE, NOT_SUPPORTED for the per-thread stream. */
+/* The stream of a handle: 0 (outside a per-thread entry point) and 1 the
+ * legacy one.  CUDA_SUCCESS, INVALID_HANDLE, or OUT_OF_MEMORY for the first use
+ * of a thread's own. */
 CUresult fgs__sim_stream_get(struct fgs__sim_ctx *ctx, CUstream handle,
                              struct fgs__sim_stream **out);
+/* The priority that a wish becomes. */
+int fgs__sim_priority(int wish);
+/* The calling thread's own default stream, NULL = no memory; thread.c.  Make
+ * and free when the device boots and halts. */
+struct fgs__sim_stream *fgs__sim_thread_stream(struct fgs__sim_ctx *ctx);
+bool fgs__sim_threads_make(struct fgs__sim_device *dev);
+void fgs__sim_threads_free(struct fgs__sim_device *dev);
 /* NULL = no memory. */
 struct fgs__sim_op *fgs__sim_op_make(struct fgs__sim_stream *s,
                                      enum fgs__sim_op_kind kind);
@@ -480,6 +516,11 @@ bool fgs__sim_streams_watch(const struct fgs__sim_device *dev);
 uint64_t fgs__sim_streams_next(struct fgs__sim_device *dev);
 /* Drop all ops of a context that faulted. */
 void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx);
+
+/* Waits for values and writes of them: cu_value.c.  Do what can be done;
+ * false = one waits still.  Does any stream wait so? */
+bool fgs__sim_values_run(struct fgs__sim_device *dev, struct fgs__sim_op *op);
+bool fgs__sim_values_wait(const struct fgs__sim_device *dev);
 
 /* A fault outside a kernel: fault.c. */
 void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,

@@ -9,16 +9,6 @@ static const char *const absent[] = {
 #undef ABSENT
 };
 
-/* From this version on a name means a function with other parameters, which
- * this device does not have. */
-static const struct {
-    const char *name;
-    int abi;
-} superseded[] = {
-    { "cuStreamGetCtx", 12050 },
-    { "cuLaunchHostFunc", 13010 },
-};
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Called through a pointer with other parameters: the calling conventions of
@@ -94,15 +84,6 @@ static const struct fgs__sim_form *newest(const char *name, int version,
     return best;
 }
 
-static bool is_superseded(const char *name, int version)
-{
-    for (size_t i = 0; i < COUNT(superseded); i++) {
-        if (!strcmp(superseded[i].name, name) && version >= superseded[i].abi)
-            return true;
-    }
-    return false;
-}
-
 CUresult fgs__sim_cuGetProcAddress(const char *symbol, void **pfn, int version,
                                    cuuint64_t flags,
                                    CUdriverProcAddressQueryResult *status)
@@ -121,8 +102,6 @@ CUresult fgs__sim_cuGetProcAddress(const char *symbol, void **pfn, int version,
         *pfn = as_object(f->fn);
     else
         *pfn = fgs_sim_get_proc(symbol);
-    if (is_superseded(symbol, version))
-        *pfn = as_object((fgs__sim_any)not_supported);
     return answer(status, *pfn ? CU_GET_PROC_ADDRESS_SUCCESS
                                : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 }

@@ -151,6 +151,17 @@ struct fgs__sim_node *fgs__sim_node_add(struct fgs__sim_graph *g,
     return n;
 }
 
+static void forget(struct fgs__sim_edges *e, const struct fgs__sim_node *n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < e->count; i++) {
+        if (e->item[i].node != n)
+            e->item[kept++] = e->item[i];
+    }
+    e->count = kept;
+}
+
 void fgs__sim_node_free(struct fgs__sim_node *n)
 {
     struct fgs__sim_graph *g = n->graph;
@@ -162,15 +173,13 @@ void fgs__sim_node_free(struct fgs__sim_node *n)
     if (g->tail == &n->next)
         g->tail = at;
     g->count--;
-    for (struct fgs__sim_node *o = g->head; o; o = o->next) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < o->deps.count; i++) {
-            if (o->deps.item[i].node != n)
-                o->deps.item[kept++] = o->deps.item[i];
-        }
-        o->deps.count = kept;
-    }
+    for (struct fgs__sim_node *o = g->head; o; o = o->next)
+        forget(&o->deps, n);
+    /* The graph may be one that a capture makes. */
+    for (struct fgs__sim_stream *s = g->ctx->streams; s; s = s->next)
+        forget(&s->last, n);
+    for (struct fgs__sim_event *e = g->ctx->events; e; e = e->next)
+        forget(&e->last, n);
     release_node(n);
 }
 

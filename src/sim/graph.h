@@ -43,7 +43,13 @@ struct fgs__sim_capture {
     CUstreamCaptureMode mode;
     pthread_t thread;
     bool invalid;
+    bool borrowed;             /* the graph is the program's                 */
 };
+
+/* Into a graph of the program, or NULL = a new one; capture.c. */
+CUresult fgs__sim_capture_begin(struct fgs__sim_stream *s,
+                                CUstreamCaptureMode mode,
+                                struct fgs__sim_graph *into);
 
 struct fgs__sim_graph *fgs__sim_graph_make(struct fgs__sim_ctx *ctx);
 void fgs__sim_graph_free(struct fgs__sim_graph *g);
@@ -103,6 +109,20 @@ struct fgs__sim_params {
 /* The op that they describe; cu_graph.c. */
 CUresult fgs__sim_node_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
                           const struct fgs__sim_params *q);
+
+/* A batch of waits and writes; cu_value.c.  False = no memory. */
+CUresult fgs__sim_values_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
+                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *p);
+bool fgs__sim_values_copy(struct fgs__sim_op *op,
+                          const CUstreamBatchMemOpParams *item,
+                          uint32_t count);
+
+/* Nodes and edges that the program names, as edges to a node of `g`; `data`
+ * may be NULL.  cu_graph.c */
+CUresult fgs__sim_read_deps(struct fgs__sim_ctx *ctx, struct fgs__sim_graph *g,
+                            const CUgraphNode *deps,
+                            const CUgraphEdgeData *data, size_t count,
+                            struct fgs__sim_edges *out);
 
 /* Enter, and the graph of a handle that its owner may change or free;
  * cu_graph_exec.c. */

@@ -42,6 +42,12 @@ struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
 
     if (!out)
         return NULL;
+    if (op->kind == FGS__SIM_OP_VALUES) {
+        if (fgs__sim_values_copy(out, op->u.values.item, op->u.values.count))
+            return out;
+        fgs__sim_op_free(out);
+        return NULL;
+    }
     if (op->kind != FGS__SIM_OP_KERNEL) {
         out->u = op->u;
         return out;

@@ -38,7 +38,13 @@ static void *caller(void *arg)
         h->running = true;
         pthread_mutex_unlock(lock);
         inside = true;
-        op->u.host.fn(op->u.host.data);
+        if (op->u.host.callback)
+            op->u.host.callback(
+                op->u.host.stream,
+                (CUresult)atomic_load(&op->stream->ctx->sticky),
+                op->u.host.data);
+        else
+            op->u.host.fn(op->u.host.data);
         inside = false;
         pthread_mutex_lock(lock);
         h->running = false;

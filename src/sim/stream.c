@@ -51,12 +51,13 @@ void fgs__sim_stream_free(struct fgs__sim_stream *s)
 CUresult fgs__sim_stream_get(struct fgs__sim_ctx *ctx, CUstream handle,
                              struct fgs__sim_stream **out)
 {
+    if (handle == CU_STREAM_PER_THREAD_ || (!handle && fgs__sim_per_thread)) {
+        *out = fgs__sim_thread_stream(ctx);
+        return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *out = ctx->legacy;
     if (!handle || handle == CU_STREAM_LEGACY_)
         return CUDA_SUCCESS;
-    *out = NULL;
-    if (handle == CU_STREAM_PER_THREAD_)
-        return CUDA_ERROR_NOT_SUPPORTED;
     *out = fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_STREAM,
                                handle);
     if (!*out || (*out)->destroyed || (*out)->ctx != ctx)
@@ -98,6 +99,9 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
     case FGS__SIM_OP_RECORD:
     case FGS__SIM_OP_WAIT:
         fgs__sim_mark_drop(dev, op->u.mark);
+        break;
+    case FGS__SIM_OP_VALUES:
+        fgs__free(&dev->alloc, op->u.values.item);
         break;
     case FGS__SIM_OP_FILL:
     case FGS__SIM_OP_FREE:

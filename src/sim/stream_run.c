@@ -163,10 +163,16 @@ static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
         return false;
     if (op->kind == FGS__SIM_OP_WAIT && !op->u.mark->done)
         return false;
+    if (op->kind == FGS__SIM_OP_VALUES) {
+        if (!fgs__sim_values_run(dev, op))
+            return false;
+        ready = later(ready, dev->now_ps);
+    }
     op->state = FGS__SIM_OP_TIMED;
     op->end_ps = ready;
     switch (op->kind) {
     case FGS__SIM_OP_EMPTY:
+    case FGS__SIM_OP_VALUES:
         break;
     case FGS__SIM_OP_KERNEL:
         start_kernel(dev, op, ready + FGS__SIM_LAUNCH_PS, true);
@@ -356,6 +362,19 @@ uint64_t fgs__sim_streams_next(struct fgs__sim_device *dev)
     return least;
 }
 
+/* A host function that runs or has run stays, and a callback is told of the
+ * error. */
+static bool keep_host(struct fgs__sim_op *op)
+{
+    if (op->kind != FGS__SIM_OP_HOST)
+        return false;
+    if (op->u.host.callback && op->state == FGS__SIM_OP_QUEUED) {
+        op->state = FGS__SIM_OP_RUNNING;
+        fgs__sim_hostfn_post(op->stream->ctx->dev, op);
+    }
+    return op->state != FGS__SIM_OP_QUEUED;
+}
+
 void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
 {
     for (struct fgs__sim_stream *s = ctx->streams; s; s = s->next) {
@@ -373,9 +392,8 @@ void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
                 pass(op->u.kernel.started, 0);
             if (op->kind == FGS__SIM_OP_RECORD)
                 pass(op->u.mark, 0);
-            if (op->kind == FGS__SIM_OP_HOST &&
-                op->state == FGS__SIM_OP_RUNNING) {
-                s->head = op; /* hostfn.c has it; it ends by itself */
+            if (keep_host(op)) {
+                *s->tail = op; /* hostfn.c has it; it ends by itself */
                 s->tail = &op->next;
             } else {
                 fgs__sim_op_free(op);

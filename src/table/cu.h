@@ -26,7 +26,13 @@ enum fgs__cu_const {
 typedef int CUdevice;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUevent_st *CUevent;
+typedef unsigned int cuuint32_t;
 typedef unsigned long long cuuint64_t;
+typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef unsigned int CUaccessProperty;
+typedef unsigned int CUstreamBatchMemOpType;
+typedef unsigned int CUstreamAttrID;
+typedef unsigned int CUkernelNodeAttrID;
 typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
@@ -170,25 +176,67 @@ typedef struct CUctxCreateParams_st {
     void *cigParams;
 } CUctxCreateParams;
 
-/* One launch attribute; the value union is 64 bytes in the driver. */
+typedef struct CUaccessPolicyWindow_st {
+    void *base_ptr;
+    size_t num_bytes;
+    float hitRatio;
+    CUaccessProperty hitProp, missProp;
+} CUaccessPolicyWindow;
+
+/* 64 bytes in the driver. */
+typedef union CUlaunchAttributeValue_union {
+    char pad[64];
+    CUaccessPolicyWindow accessPolicyWindow;
+    int cooperative;
+    unsigned int syncPolicy;
+    int programmaticStreamSerializationAllowed;
+    int priority;
+    unsigned int memSyncDomain;
+    struct {
+        unsigned char default_, remote;
+    } memSyncDomainMap;
+    unsigned int sharedMemCarveout;
+    struct {
+        unsigned int x, y, z;
+    } clusterDim;
+    struct {
+        CUevent event;
+        int flags;
+        int triggerAtBlockStart;
+    } programmaticEvent;
+} CUlaunchAttributeValue;
+typedef CUlaunchAttributeValue CUstreamAttrValue, CUkernelNodeAttrValue;
+
 typedef struct CUlaunchAttribute_st {
     unsigned int id;
     char pad[8 - sizeof(unsigned int)];
-    union {
-        char pad[64];
-        int programmaticStreamSerializationAllowed;
-        int priority;
-        unsigned int sharedMemCarveout;
-        struct {
-            unsigned int x, y, z;
-        } clusterDim;
-        struct {
-            CUevent event;
-            int flags;
-            int triggerAtBlockStart;
-        } programmaticEvent;
-    } value;
+    CUlaunchAttributeValue value;
 } CUlaunchAttribute;
+
+/* All members begin with the operation. */
+typedef union CUstreamBatchMemOpParams_union {
+    CUstreamBatchMemOpType operation;
+    struct {
+        CUstreamBatchMemOpType operation;
+        CUdeviceptr address;
+        cuuint64_t value64; /* of 32-bit ones the low half */
+        unsigned int flags;
+        CUdeviceptr alias;
+    } waitValue, writeValue;
+    struct {
+        CUstreamBatchMemOpType operation;
+        unsigned int flags;
+    } flushRemoteWrites, memoryBarrier;
+    struct {
+        CUstreamBatchMemOpType operation;
+        unsigned int flags;
+        unsigned int reductionOp, dataType;
+        CUdeviceptr address;
+        cuuint64_t value;
+        CUdeviceptr alias;
+    } atomicReduction;
+    cuuint64_t pad[6];
+} CUstreamBatchMemOpParams;
 
 typedef struct CUlaunchConfig_st {
     unsigned int gridDimX, gridDimY, gridDimZ;
@@ -249,6 +297,13 @@ typedef struct CUDA_HOST_NODE_PARAMS_st {
     CUhostFn fn;
     void *userData;
 } CUDA_HOST_NODE_PARAMS;
+
+typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_st {
+    CUcontext ctx;
+    unsigned int count;
+    CUstreamBatchMemOpParams *paramArray;
+    unsigned int flags;
+} CUDA_BATCH_MEM_OP_NODE_PARAMS;
 
 typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
     cuuint64_t flags;

@@ -1,0 +1,82 @@
+/* cu_capture.c -- entry points: capture into a graph, what comes next in one */
+#include "sim/graph.h"
+
+/* The stream's next node follows those nodes, beside what it follows now or in
+ * its place. */
+static CUresult follow(struct fgs__sim_stream *s, const CUgraphNode *deps,
+                       const CUgraphEdgeData *data, size_t count, bool add)
+{
+    const fgs_allocator *a = &s->ctx->dev->alloc;
+    struct fgs__sim_edges now = { NULL, 0, 0 };
+    CUresult r = fgs__sim_read_deps(s->ctx, s->capture->graph, deps, data,
+                                    count, &now);
+
+    if (!r && add && !fgs__sim_edges_copy(a, &now, &s->last))
+        r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (r) {
+        fgs__sim_edges_free(a, &now);
+    } else {
+        fgs__sim_edges_free(a, &s->last);
+        s->last = now;
+    }
+    return r;
+}
+
+CUresult fgs__sim_cuStreamBeginCaptureToGraph(
+    CUstream stream, CUgraph graph, const CUgraphNode *deps,
+    const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_graph *g;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_own_graph(&ctx, graph, &g);
+
+    if (r)
+        return r;
+    for (struct fgs__sim_capture *c = ctx->captures; c; c = c->next) {
+        if (c->graph == g) /* one at a time */
+            r = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!r)
+        r = fgs__sim_stream_get(ctx, stream, &s);
+    if (!r)
+        r = fgs__sim_capture_begin(s, mode, g);
+    if (!r) {
+        r = follow(s, deps, data, count, false);
+        if (r)
+            fgs__sim_capture_end(s->capture);
+    }
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuStreamUpdateCaptureDependencies_v2(
+    CUstream stream, CUgraphNode *deps, const CUgraphEdgeData *data,
+    size_t count, unsigned int flags)
+{
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    r = fgs__sim_stream_get(ctx, stream, &s);
+    if (!r && flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && !s->capture)
+        r = CUDA_ERROR_ILLEGAL_STATE;
+    if (!r && s->capture->invalid)
+        r = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    if (!r)
+        r = follow(s, deps, data, count,
+                   flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuStreamUpdateCaptureDependencies(CUstream stream,
+                                                    CUgraphNode *deps,
+                                                    size_t count,
+                                                    unsigned int flags)
+{
+    return fgs__sim_cuStreamUpdateCaptureDependencies_v2(stream, deps, NULL,
+                                                         count, flags);
+}
