@@ -75,7 +75,7 @@ GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
          $(wildcard tests/fake/*.c))
 DEPS = $(OBJ:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
-       $(EXAMPLES:=.d)
+       $(EXAMPLES:=.d) $(GEN:.o=.d)
 
 # The software device as a driver library for programs that know nothing of
 # fgsync: they find it through LD_LIBRARY_PATH=$(BUILD)/drop-in.
@@ -204,6 +204,16 @@ $(B)/tests/%: tests/unit/%.c $(B)/libfgs.a
 $(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfgs.a
 	$(call say,CC,$<)
 	$(Q)$(test_c)
+
+# Kernels made from the tables, for the tests that run them.
+GEN  = $(patsubst %.c,$(B)/%.o,$(wildcard tests/gen/*.c))
+GENS = $(B)/tests/gpu/test_bits $(B)/tests/test_gen
+$(GENS): private EXTRA = $(GEN)
+$(GENS): $(GEN)
+$(B)/tests/gen/%.o: tests/gen/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(INNER) $(SAN_C) $(CPPFLAGS) $(CFLAGS) \
+	    -MMD -MP -c -o $@ $<
 
 # A libcuda made for tests, opened by path; the library inside it is its own.
 $(B)/tests/fake/%.so: tests/fake/%.c $(B)/libfgs.a

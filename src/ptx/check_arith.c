@@ -60,6 +60,9 @@ void fgs__check_float(struct fgs__check *c)
     else if (i->types == 2 && i->mod[FGS__G_FTZ])
         fgs__check_mod_error(c, FGS__G_FTZ, "'.ftz' is not for a source of "
                              "type .%s", type_of(i, 1)->word);
+    else if (i->mod[FGS__G_SAT] && i->mod[FGS__G_CC])
+        fgs__check_mod_error(c, FGS__G_CC,
+                             "'.cc' and '.sat' exclude each other");
     else if (i->mod[FGS__G_SAT] && i->mod[FGS__G_RELU])
         fgs__check_mod_error(c, FGS__G_RELU,
                              "'.relu' and '.sat' exclude each other");
@@ -91,9 +94,10 @@ void fgs__check_arith(struct fgs__check *c)
         else if (i->type[0] == FGS__T_S32 && i->mod[FGS__G_SAT] &&
                  i->mod[FGS__G_WIDTH] != FGS__M_HI)
             fgs__check_mod_error(c, FGS__G_SAT, "'.sat' requires '.hi'");
-        else if (i->mod[FGS__G_CC] && i->mod[FGS__G_WIDTH] == FGS__M_WIDE)
-            fgs__check_mod_error(c, FGS__G_CC,
-                                 "'.cc' and '.wide' exclude each other");
+        else if (i->mod[FGS__G_CC] &&
+                 (i->mod[FGS__G_SAT] || i->mod[FGS__G_WIDTH] == FGS__M_WIDE))
+            fgs__check_mod_error(c, FGS__G_CC, "'.cc' and '.%s' exclude each "
+                                 "other", i->mod[FGS__G_SAT] ? "sat" : "wide");
     }
 }
 
@@ -181,6 +185,9 @@ void fgs__check_set(struct fgs__check *c)
         (i->op == FGS__OP_SLCT || (s != FGS__T_F16 && s != FGS__T_F16X2)))
         fgs__check_mod_error(c, FGS__G_FTZ, "'.ftz' is not for type .%s",
                              type_of(i, 1)->word);
+    else if (i->mod[FGS__G_FTZ] && i->type[0] == FGS__T_BF16)
+        fgs__check_mod_error(c, FGS__G_FTZ, "'.ftz' is not for a result of "
+                             "type .bf16");
     else if (i->op == FGS__OP_SET && !is_set(i->type[0], s))
         fgs__parse_error(c->p, c->type_at[1], "%s: no result of type .%s from "
                          "type .%s", c->name, type_of(i, 0)->word,

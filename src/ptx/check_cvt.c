@@ -61,6 +61,9 @@ static struct cvt cvt_of(unsigned d, unsigned s)
         return cvt_of_packed(d, s);
     if (is_int(td) && is_int(ts))
         return (struct cvt){ 0, false, 1 };
+    if ((d == FGS__T_BF16 && ts->bits == 8) ||
+        (s == FGS__T_BF16 && td->bits == 8))
+        return (struct cvt){ 0, false, 0 }; /* the assembler has none */
     if (is_int(td))
         return (struct cvt){ whole, true, 1 };
     if (is_int(ts) || td->bits < ts->bits)
@@ -138,6 +141,15 @@ static void misplaced(struct fgs__check *c, unsigned group)
                          type_of(c->i, 1)->word, type_of(c->i, 0)->word);
 }
 
+/* .sat from integer to integer: something must be cut off. */
+static bool cuts(const struct fgs__ptx_type_info *d,
+                 const struct fgs__ptx_type_info *s)
+{
+    if (s->kind == FGS__K_UINT)
+        return d->bits < s->bits + (d->kind == FGS__K_SINT);
+    return d->kind == FGS__K_UINT || d->bits < s->bits;
+}
+
 static void check_cvt_mods(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -155,8 +167,13 @@ static void check_cvt_mods(struct fgs__check *c)
     else if (i->mod[FGS__G_SAT] && d->kind == FGS__K_PACK)
         fgs__check_mod_error(c, FGS__G_SAT, "'.sat' does not exist for .%s",
                              d->word);
-    else if (i->mod[FGS__G_SAT] && (packed || bf16))
+    else if (i->mod[FGS__G_SAT] &&
+             (packed || bf16 || (is_int(d) && is_int(s) && !cuts(d, s))))
         misplaced(c, FGS__G_SAT);
+    else if ((i->mod[FGS__G_SAT] || i->mod[FGS__G_FTZ]) &&
+             (i->mod[FGS__G_RELU] || i->mod[FGS__G_SATFINITE]))
+        fgs__check_error(c, "'.relu' and '.satfinite' go without .sat and "
+                         ".ftz");
     else if (i->mod[FGS__G_PZO] && !takes_pzo(i))
         misplaced(c, FGS__G_PZO);
     else if (dbit & SIGNED && !i->mod[FGS__G_SATFINITE])
@@ -221,6 +238,15 @@ static void check_cvt_needs(struct fgs__check *c)
     } else if (d & SIGNED && i->mod[FGS__G_ROUND] == FGS__M_RZ) {
         fgs__check_version(c->p, at, 94, 107, 107, "%s of .%s with '.rz'",
                            c->name, type_of(i, 0)->word);
+    } else if (d & T(TF32) && i->mod[FGS__G_ROUND] != FGS__M_RNA &&
+               i->mod[FGS__G_SATFINITE]) {
+        fgs__check_version(c->p, at, 86, 100, 0, "%s to .tf32 with "
+                           "'.satfinite' and '.%s'", c->name,
+                           fgs__mods[i->mod[FGS__G_ROUND]].word);
+    } else if (d & (T(E4M3X2) | T(E5M2X2)) && s & T(BF16X2)) {
+        fgs__check_version(c->p, c->type_at[0], 91, 100, 120110100,
+                           "%s from .bf16x2 to .%s", c->name,
+                           type_of(i, 0)->word);
     } else if ((d | s) & T(BF16) && !((d | s) & T(F32))) {
         fgs__check_version(c->p, c->type_at[0], 78, 90, 0, "%s from .%s to .%s",
                            c->name, type_of(i, 1)->word, type_of(i, 0)->word);
