@@ -17,6 +17,7 @@ static const struct {
     { "control", "the random programs branch" },
     { "call", "the random programs call" },
     { "stack", "addresses differ from device to device" },
+    { "mapa", "addresses differ from device to device" },
     { "hint", "no effect on values, or addresses" },
     { "bar", "the random programs have barriers" },
     { "fence", "no effect on one thread" },

@@ -105,7 +105,7 @@ static unsigned run_part(struct gen_device *d,
     if (n == 1) {
         /* refused by name, not for what it computed */
         if (!strstr(d->text, "is not executed"))
-            print_message("%s: %s\n", f[0]->words, d->text);
+            fail_msg("%s: %s", f[0]->words, d->text);
         memset(out, 0, words * 8);
         return 1;
     }
