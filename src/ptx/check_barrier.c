@@ -2,6 +2,14 @@
 #include "ptx/parse.h"
 #include "base/compat.h"
 
+static void check_threads(struct fgs__check *c,
+                          const struct fgs__ptx_operand *n)
+{
+    if (n->kind == FGS__O_INT && n->imm % 32)
+        fgs__check_operand_error(c, n, "the number of threads %llu is no "
+                                 "multiple of 32", (unsigned long long)n->imm);
+}
+
 /* Number 0..15; threads a multiple of the warp's size. */
 void fgs__check_barrier(struct fgs__check *c)
 {
@@ -10,9 +18,32 @@ void fgs__check_barrier(struct fgs__check *c)
 
     if (!fgs__check_range(c, &i->operand[0], 0, 15, "the barrier's number"))
         return;
-    if (n && n->kind == FGS__O_INT && n->imm % 32)
-        fgs__check_operand_error(c, n, "the number of threads %llu is no "
-                                 "multiple of 32", (unsigned long long)n->imm);
+    if (n)
+        check_threads(c, n);
+}
+
+/* d, number {, threads}, predicate: one result, of all threads. */
+void fgs__check_bar_red(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    const struct fgs__ptx_operand *o = i->operand, *p = &o[i->operands - 1];
+    enum fgs__ptx_type t = (enum fgs__ptx_type)i->type[0];
+
+    if (i->operands < 3 || i->operands > 4) {
+        fgs__check_error(c, "3 or 4 operands expected, not %u", i->operands);
+        return;
+    }
+    if (!fgs__check_value(c, &o[0], t, FGS__USE_DEST))
+        return;
+    for (unsigned k = 1; k + 1 < i->operands; k++)
+        if (!fgs__check_value(c, &o[k], FGS__T_U32, FGS__USE_SOURCE))
+            return;
+    if ((p->kind != FGS__O_REG || p->sym->type != FGS__T_PRED) &&
+        p->kind != FGS__O_INT)
+        fgs__check_operand_error(c, p, "a predicate expected");
+    else if (fgs__check_range(c, &o[1], 0, 15, "the barrier's number") &&
+             i->operands == 4)
+        check_threads(c, &o[2]);
 }
 
 /* -------------------------------------------------------- fence.proxy -- */

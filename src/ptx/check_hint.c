@@ -21,11 +21,31 @@ static void check_fraction(struct fgs__check *c,
                                  "most 1");
 }
 
+/* Only targets that are for one architecture or its family take it. */
+static void check_maxnreg(struct fgs__check *c)
+{
+    const struct fgs__ptx_operand *o = &c->i->operand[0];
+
+    if (!fgs__check_range(c, o, 24, 256, "the number of registers"))
+        return;
+    if (o->imm % 8)
+        fgs__check_operand_error(c, o, "the number of registers %llu is no "
+                                 "multiple of 8", (unsigned long long)o->imm);
+    else if (!c->p->m->target_suffix)
+        fgs__check_error(c, "needs a target with suffix a or f, "
+                         ".target is %s", c->p->m->target);
+}
+
 void fgs__check_hint(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
 
-    if (i->op != FGS__OP_POLICY_FRACTIONAL)
+    if (i->op == FGS__OP_PMEVENT)
+        fgs__check_range(c, &i->operand[0], 0,
+                         i->mod[FGS__G_EVENT_MASK] ? 65535 : 15, "the event");
+    else if (i->op == FGS__OP_SETMAXNREG)
+        check_maxnreg(c);
+    else if (i->op != FGS__OP_POLICY_FRACTIONAL)
         fgs__check_range(c, &i->operand[1], 128, 128, "the size");
     else if (i->operands > 1)
         check_fraction(c, &i->operand[1]);

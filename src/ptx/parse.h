@@ -207,6 +207,7 @@ void fgs__check_operands(struct fgs__check *c);
 void fgs__check_memory(struct fgs__check *c);
 void fgs__check_order(struct fgs__check *c);
 void fgs__check_barrier(struct fgs__check *c);
+void fgs__check_bar_red(struct fgs__check *c);
 void fgs__check_mbarrier(struct fgs__check *c);
 void fgs__check_bulk(struct fgs__check *c);
 void fgs__check_arith(struct fgs__check *c);

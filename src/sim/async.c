@@ -7,6 +7,7 @@
  */
 #include "sim/access.h"
 #include "sim/latency.h"
+#include "sim/mbar.h"
 
 enum { OP_TO, OP_FROM, OP_SIZE };
 enum { AUX_NARROW = 0, AUX_BYTES = 1, AUX_FLIP = 2, AUX_KIND = 3 };
@@ -17,12 +18,24 @@ enum { WHOLE, COUNTED, IGNORED }; /* what the fourth operand says           */
 struct copy {
     const struct fgs__sim_insn *insn;
     uint64_t from;
+    uint64_t number;           /* in the order of the block                  */
     uint32_t to, thread, group, read; /* bytes from the source, rest zero    */
+};
+
+/* An arrive-on that follows the copies that its thread issued before. */
+struct arrival {
+    const struct fgs__sim_insn *insn;
+    uint64_t due_ps;
+    uint32_t bar, thread;
+    uint64_t issued;           /* copies of the block up to then             */
 };
 
 struct fgs__sim_async {
     struct copy *copy;         /* in the order of their issue                */
     size_t copies, cap;
+    uint64_t issued;
+    struct arrival *arrival;
+    size_t arrivals, arrival_cap;
     uint32_t *group;           /* of each thread: the one that is open       */
 };
 
@@ -33,6 +46,7 @@ void fgs__sim_async_free(struct fgs__sim_block *b)
     if (!b->async)
         return;
     fgs__free(a, b->async->copy);
+    fgs__free(a, b->async->arrival);
     fgs__free(a, b->async->group);
     fgs__free(a, b->async);
 }
@@ -145,6 +159,7 @@ static const struct fgs__sim_insn *run_copy(struct fgs__sim_warp *w,
         if (!find(w, i, fgs__sim_lane(m), &c))
             return NULL;
         c.group = s->group[c.thread];
+        c.number = s->issued++;
         if (fgs__sim_random(&w->block->rng) & 1) {
             if (!land(w, &c))
                 return NULL;
@@ -201,6 +216,131 @@ static const struct fgs__sim_insn *run_wait(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* -------------------------------------------------------------- mbarrier -- */
+
+enum { AUX_NOINC = 0 };
+
+/* The object at its offset; NULL after a fault. */
+static uint64_t *object(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                        int lane, uint32_t at)
+{
+    if (w->block->mbar_live[at / 8])
+        return (uint64_t *)(void *)(w->block->shared + at);
+    fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                        "there is no initialized mbarrier object at shared "
+                        "address 0x%x", at);
+    return NULL;
+}
+
+/* The thread's copies that are still on their way land, then it arrives. */
+static bool arrive(struct fgs__sim_block *b, const struct arrival *r)
+{
+    struct fgs__sim_async *s = b->async;
+    struct fgs__sim_warp *w = &b->warp[r->thread / 32];
+    uint64_t *bar, before;
+    enum fgs__mbar_rule rule;
+    size_t kept = 0;
+
+    for (size_t k = 0; k < s->copies; k++) {
+        struct copy c = s->copy[k];
+
+        if (c.thread != r->thread || c.number >= r->issued)
+            s->copy[kept++] = c;
+        else if (!land(w, &c))
+            return false;
+    }
+    s->copies = kept;
+    bar = object(w, r->insn, (int)(r->thread % 32), r->bar);
+    if (!bar)
+        return false;
+    before = *bar;
+    rule = fgs__mbar_arrive(bar, 1, 0);
+    if (rule != FGS__MBAR_OK) {
+        fgs__sim_warp_fault(w, r->insn, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                            (int)(r->thread % 32), "%s", fgs__mbar_text(rule));
+        return false;
+    }
+    if (fgs__mbar_primary(before) != fgs__mbar_primary(*bar))
+        fgs__sim_block_event(b, r->due_ps);
+    return true;
+}
+
+uint64_t fgs__sim_async_run(struct fgs__sim_block *b, uint64_t now_ps)
+{
+    struct fgs__sim_async *s = b->async;
+    uint64_t next = FGS__SIM_NEVER;
+    size_t kept = 0;
+
+    if (!s)
+        return next;
+    for (size_t k = 0; k < s->arrivals; k++) {
+        struct arrival r = s->arrival[k];
+
+        if (r.due_ps > now_ps || b->faulted) {
+            s->arrival[kept++] = r;
+            next = r.due_ps < next ? r.due_ps : next;
+        } else {
+            arrive(b, &r);
+        }
+    }
+    s->arrivals = kept;
+    return next;
+}
+
+/* Without .noinc the phase expects one arrival more, so that what the barrier
+ * was initialized with does not count this one (ISA 9.7.15.16). */
+static bool announce(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                     int lane, struct arrival *r)
+{
+    bool narrow = i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_ADDR32;
+    bool generic = (i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_SPACE_MASK) ==
+                   FGS__SIM_GENERIC;
+    uint64_t addr = fgs__sim_lane_addr(w, i->op[FGS__SIM_ADDR], narrow, i->imm,
+                                       lane);
+    enum fgs__mbar_rule rule;
+    uint64_t *bar;
+
+    r->thread = w->id * 32 + (uint32_t)lane;
+    if (!fgs__sim_shared_offset(w, i, lane, addr, generic, 8, 8,
+                                "mbarrier object", &r->bar))
+        return false;
+    bar = object(w, i, lane, r->bar);
+    if (!bar || i->aux[AUX_NOINC])
+        return bar != NULL;
+    rule = fgs__mbar_expect_arrival(bar);
+    if (rule == FGS__MBAR_OK)
+        return true;
+    fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane, "%s",
+                        fgs__mbar_text(rule));
+    return false;
+}
+
+/* It arrives up to the time of a global access later. */
+static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
+                                              const struct fgs__sim_insn *i)
+{
+    const fgs_allocator *a = w->block->grid->code->alloc;
+    struct fgs__sim_async *s = async_of(w, i);
+
+    for (uint32_t m = w->exec; s && m; m &= m - 1) {
+        struct arrival r = {.insn = i};
+        void *items = s->arrival;
+
+        if (!announce(w, i, fgs__sim_lane(m), &r))
+            return NULL;
+        r.issued = s->issued;
+        r.due_ps = w->now_ps +
+                   fgs__sim_random(&w->block->rng) % FGS__SIM_GLOBAL_PS;
+        if (!fgs__vec_reserve(a, &items, &s->arrival_cap, s->arrivals,
+                              sizeof r))
+            return fgs__sim_warp_fault(w, i, CUDA_ERROR_OUT_OF_MEMORY, -1,
+                                       "no host memory for copies");
+        s->arrival = items;
+        s->arrival[s->arrivals++] = r;
+    }
+    return s ? i + 1 : NULL;
+}
+
 /* -------------------------------------------------------------- selector -- */
 
 static bool sel_copy(struct fgs__sim_decoder *d,
@@ -244,6 +384,10 @@ bool fgs__sim_sel_async(struct fgs__sim_decoder *d,
     switch (src->op) {
     case FGS__OP_CP_ASYNC:
         return sel_copy(d, src, out);
+    case FGS__OP_CP_ASYNC_MBARRIER:
+        out->aux[AUX_NOINC] = src->mod[FGS__G_NOINC] != FGS__M_NONE;
+        out->run = run_arrive;
+        return fgs__sim_access_decode(d, src, &src->operand[0], 8, out);
     case FGS__OP_CP_ASYNC_COMMIT:
         out->run = run_commit;
         return true;

@@ -7,7 +7,8 @@
 #include "sim/exec.h"
 #include "sim/latency.h"
 
-enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0 };
+enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0, OP_DST = 2, OP_PRED = 3 };
+enum { AUX_FLIP = 0, AUX_RED = 1 };
 
 /* ------------------------------------------------------- block barriers -- */
 
@@ -35,6 +36,7 @@ static void release(struct fgs__sim_warp *w, struct fgs__sim_named_bar *bar)
     bar->generation++;
     bar->arrived = 0;
     bar->expected = 0;
+    bar->ones = bar->zeros = 0;
     fgs__sim_block_event(w->block, w->now_ps);
 }
 
@@ -102,6 +104,14 @@ static struct fgs__sim_named_bar *arrive(struct fgs__sim_warp *w,
                             number);
         return NULL;
     }
+    /* bar.red must not meet another kind (ISA 9.7.15.1). */
+    if (bar->arrived && !(bar->ones + bar->zeros) != !i->aux[AUX_RED]) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                            "a reduction and another barrier instruction meet "
+                            "at barrier %u",
+                            number);
+        return NULL;
+    }
     bar->expected = expected;
     bar->arrived += arriving(w, counted);
     if (counted && bar->arrived > expected) {
@@ -157,6 +167,88 @@ static const struct fgs__sim_insn *run_sync(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* ------------------------------------------------------------- reductions */
+
+static bool is_red(const struct fgs__ptx_insn *src)
+{
+    return src->op == FGS__OP_BAR_RED || src->op == FGS__OP_BARRIER_RED;
+}
+
+/* A phase of its own for each barrier. */
+enum { RED_PHASE = 2 };
+
+/* The result goes to those who wait, into the high half of their token: at the
+ * time that they run the barrier may be in use again.  The low half is the
+ * generation. */
+static void release_red(struct fgs__sim_warp *w, struct fgs__sim_named_bar *bar)
+{
+    struct fgs__sim_block *b = w->block;
+    uint32_t number = (uint32_t)(bar - b->bar);
+    uint64_t ones = bar->ones, all = !bar->zeros;
+
+    for (uint32_t k = 0; k < b->warps; k++)
+        for (uint32_t n = 0; n < b->warp[k].splits; n++) {
+            struct fgs__sim_split *s = &b->warp[k].split[n];
+
+            if (s->phase == RED_PHASE + number && is_red(s->pc->src) &&
+                (uint32_t)s->token == bar->generation)
+                s->token |= ones << 32 | all << 63;
+        }
+    release(w, bar);
+}
+
+static void put_red(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                    uint32_t ones, bool all)
+{
+    uint32_t *d = fgs__sim_at(w, i->op[OP_DST]);
+    bool yes = i->aux[AUX_RED] == FGS__M_BAR_AND ? all : ones != 0;
+
+    if (i->aux[AUX_RED] != FGS__M_BAR_POPC)
+        *d = (*d & ~w->exec) | (yes ? w->exec : 0);
+    else
+        for (uint32_t m = w->exec; m; m &= m - 1)
+            d[__builtin_ctz(m)] = ones;
+}
+
+static const struct fgs__sim_insn *run_red(struct fgs__sim_warp *w,
+                                           const struct fgs__sim_insn *i)
+{
+    struct fgs__sim_split *split = fgs__sim_cur(w);
+    const uint32_t *number = fgs__sim_at(w, i->op[OP_NUMBER]);
+    struct fgs__sim_named_bar *bar;
+    uint32_t generation;
+
+    if (split->phase == 0) {
+        uint32_t p = *(const uint32_t *)fgs__sim_at(w, i->op[OP_PRED]);
+
+        bar = arrive(w, i);
+        if (!bar)
+            return NULL;
+        p = (p ^ i->aux[AUX_FLIP]) & w->exec;
+        bar->ones += (uint32_t)__builtin_popcount(p);
+        bar->zeros += (uint32_t)__builtin_popcount(w->exec & ~p);
+        generation = bar->generation;
+    } else {
+        bar = &w->block->bar[number[__builtin_ctz(w->exec)]];
+        generation = (uint32_t)split->token;
+    }
+    if (bar->generation == generation) {
+        split->phase = RED_PHASE + (uint32_t)(bar - w->block->bar);
+        split->token = generation;
+        if (!full(w->block, bar))
+            return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT,
+                                       FGS__SIM_NEVER);
+        split->pc = i;
+        release_red(w, bar);
+    }
+    put_red(w, i, (uint32_t)(split->token >> 32) & 0x7fffffff,
+            split->token >> 63);
+    split->phase = 0;
+    split->token = 0;
+    fgs__sim_warp_delay(w, FGS__SIM_BAR_PS);
+    return i + 1;
+}
+
 /* -------------------------------------------------------- warp barriers -- */
 
 static void met(struct fgs__sim_warp *w,
@@ -183,19 +275,47 @@ static bool select_warp(struct fgs__sim_decoder *d,
     return out->op[OP_MASK] != FGS__SIM_NOREF;
 }
 
-static const uint8_t groups[] = {FGS__G_ALIGNED};
+static bool select_red(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_insn *src,
+                       struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_operand *o = src->operand;
+    bool popc = src->mod[FGS__G_BAR_RED] == FGS__M_BAR_POPC;
+
+    out->aux[AUX_RED] = src->mod[FGS__G_BAR_RED];
+    out->op[OP_DST] = fgs__sim_ref_dst(d, &o[0], popc ? FGS__T_U32
+                                                      : FGS__T_PRED);
+    out->op[OP_PRED] = fgs__sim_ref_pred(d, &o[src->operands - 1],
+                                         &out->aux[AUX_FLIP]);
+    out->op[OP_NUMBER] = fgs__sim_ref_of(d, &o[1], FGS__T_U32);
+    if (src->operands > 3)
+        out->op[OP_COUNT] = fgs__sim_ref_of(d, &o[2], FGS__T_U32);
+    else
+        out->op[OP_COUNT] = FGS__SIM_NOREF;
+    out->run = run_red;
+    out->blocks = true;
+    return out->op[OP_DST] != FGS__SIM_NOREF &&
+           out->op[OP_PRED] != FGS__SIM_NOREF &&
+           out->op[OP_NUMBER] != FGS__SIM_NOREF &&
+           (src->operands < 4 || out->op[OP_COUNT] != FGS__SIM_NOREF);
+}
+
+static const uint8_t groups[] = {FGS__G_ALIGNED, FGS__G_BAR_RED};
 
 bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
                       const struct fgs__ptx_insn *src,
                       struct fgs__sim_insn *out)
 {
     const struct fgs__ptx_operand *o = src->operand;
-    bool arrives = src->op == FGS__OP_BAR_ARRIVE;
+    bool arrives = src->op == FGS__OP_BAR_ARRIVE ||
+                   src->op == FGS__OP_BARRIER_ARRIVE;
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (src->op == FGS__OP_BAR_WARP_SYNC)
         return select_warp(d, src, out);
+    if (is_red(src))
+        return select_red(d, src, out);
     if (o[0].kind == FGS__O_INT && o[0].imm > 15) {
         fgs__sim_decode_error(d, src, "a block has barriers 0 to 15");
         return false;

@@ -261,7 +261,8 @@ static enum fgs__sim_state stuck(struct fgs__sim_block *b)
 static uint64_t run_copies(struct fgs__sim_block *b)
 {
     uint32_t events = b->events;
-    uint64_t due = fgs__sim_copies_run(b, b->now_ps);
+    uint64_t due = least(fgs__sim_copies_run(b, b->now_ps),
+                         fgs__sim_async_run(b, b->now_ps));
 
     if (b->events != events && b->event_ps < b->now_ps)
         b->event_ps = b->now_ps;

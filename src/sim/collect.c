@@ -81,6 +81,29 @@ static uint32_t join(unsigned op, bool sign, uint32_t a, uint32_t b)
     }
 }
 
+/* As min.f32 and max.f32 do: -0 is below +0, a NaN loses unless .NaN is
+ * written, one that is a result is 0x7fffffff. */
+static uint32_t join_f32(const struct fgs__sim_insn *i, uint32_t a, uint32_t b)
+{
+    bool a_nan = (a & 0x7fffffff) > 0x7f800000;
+    bool b_nan = (b & 0x7fffffff) > 0x7f800000;
+    int32_t x = (int32_t)(a ^ (a >> 31 ? 0x7fffffffu : 0));
+    int32_t y = (int32_t)(b ^ (b >> 31 ? 0x7fffffffu : 0));
+
+    if (a_nan || b_nan)
+        return (a_nan && b_nan) || i->src->mod[FGS__G_NAN] ? 0x7fffffffu
+            : a_nan ? b : a;
+    return (x < y) == (i->aux[AUX_MOD] == FGS__M_ATOM_MIN) ? a : b;
+}
+
+static uint32_t redux_value(const struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i, uint32_t lane)
+{
+    uint32_t v = (uint32_t)value_of(w, i, lane);
+
+    return i->src->mod[FGS__G_ABS] ? v & 0x7fffffff : v;
+}
+
 static void meet_redux(struct fgs__sim_warp *w,
                        const struct fgs__sim_insn *const at[32],
                        uint32_t lanes)
@@ -88,18 +111,22 @@ static void meet_redux(struct fgs__sim_warp *w,
     uint32_t result[32] = { 0 }, lane, m;
 
     for (lane = 0; lane < 32; lane++) {
-        bool sign;
+        bool sign, real;
 
         if (!(lanes >> lane & 1))
             continue;
         sign = at[lane]->aux[AUX_TYPE] == FGS__T_S32;
+        real = at[lane]->aux[AUX_TYPE] == FGS__T_F32;
         m = mask_of(w, at[lane], lane) & lanes;
-        result[lane] = (uint32_t)value_of(w, at[lane], lane);
+        result[lane] = redux_value(w, at[lane], lane);
+        if (real) /* a NaN alone is made quiet too */
+            result[lane] = join_f32(at[lane], result[lane], result[lane]);
         for (m &= ~(1u << lane); m; m &= m - 1) {
             uint32_t other = (uint32_t)__builtin_ctz(m);
+            uint32_t v = redux_value(w, at[other], other);
 
-            result[lane] = join(at[lane]->aux[AUX_MOD], sign, result[lane],
-                                (uint32_t)value_of(w, at[other], other));
+            result[lane] = real ? join_f32(at[lane], result[lane], v)
+                : join(at[lane]->aux[AUX_MOD], sign, result[lane], v);
         }
     }
     for (lane = 0; lane < 32; lane++)

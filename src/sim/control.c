@@ -29,6 +29,14 @@ static const struct fgs__sim_insn *run_trap(struct fgs__sim_warp *w,
                                __builtin_ctz(w->exec), "trap");
 }
 
+/* Nobody debugs: hardware ends the grid then. */
+static const struct fgs__sim_insn *run_brkpt(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    return fgs__sim_warp_fault(w, i, CUDA_ERROR_LAUNCH_FAILED,
+                               __builtin_ctz(w->exec), "brkpt");
+}
+
 static bool sel_bra(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
                     struct fgs__sim_insn *out)
 {
@@ -89,6 +97,9 @@ bool fgs__sim_sel_control(struct fgs__sim_decoder *d,
         return sel_brx(d, src, out);
     case FGS__OP_EXIT:
         out->run = fgs__sim_warp_exit;
+        return true;
+    case FGS__OP_BRKPT:
+        out->run = run_brkpt;
         return true;
     case FGS__OP_TRAP:
         out->run = run_trap;

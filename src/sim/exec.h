@@ -106,6 +106,8 @@ struct fgs__sim_named_bar {   /* bar.sync of a number                        */
     uint32_t arrived;         /* threads, in this generation                 */
     uint32_t expected;        /* 0 = nobody has come                         */
     uint32_t generation;
+    uint32_t ones;            /* bar.red: arrived with a true predicate      */
+    uint32_t zeros;           /* and with a false one                        */
 };
 
 struct fgs__sim_copy;         /* a bulk copy in flight, bulk.c               */
@@ -295,6 +297,8 @@ char *fgs__sim_global(struct fgs__sim_warp *w, uint64_t addr, uint32_t bytes);
 uint64_t fgs__sim_copies_run(struct fgs__sim_block *b, uint64_t now_ps);
 void fgs__sim_copies_free(struct fgs__sim_block *b);
 void fgs__sim_async_free(struct fgs__sim_block *b);
+/* The same of cp.async's arrivals at mbarrier objects.  async.c */
+uint64_t fgs__sim_async_run(struct fgs__sim_block *b, uint64_t now_ps);
 
 /* Small generator for the choices that the ISA leaves open (splitmix64). */
 static inline uint64_t fgs__sim_random(uint64_t *state)

@@ -38,6 +38,18 @@ static const struct fgs__sim_insn *run_policy(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* The access property of a runtime library becomes the policy as it is. */
+static const struct fgs__sim_insn *run_policy_cvt(struct fgs__sim_warp *w,
+                                                  const struct fgs__sim_insn *i)
+{
+    const uint64_t *from = fgs__sim_at(w, i->op[1]);
+    uint64_t *d = fgs__sim_at(w, i->op[0]);
+
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        d[fgs__sim_lane(m)] = from[fgs__sim_lane(m)];
+    return i + 1;
+}
+
 /* ------------------------------------------------------------- isspacep -- */
 
 /* The windows of shared memory end behind the last rank of the cluster, and
@@ -117,7 +129,12 @@ bool fgs__sim_sel_hint(struct fgs__sim_decoder *d,
         out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_B64);
         out->run = run_policy;
         return out->op[0] != FGS__SIM_NOREF;
-    default:
+    case FGS__OP_POLICY_CVT:
+        out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_B64);
+        out->op[1] = fgs__sim_ref_of(d, &src->operand[1], FGS__T_B64);
+        out->run = run_policy_cvt;
+        return out->op[0] != FGS__SIM_NOREF && out->op[1] != FGS__SIM_NOREF;
+    default: /* pmevent and setmaxnreg too: nobody counts, all is there */
         out->run = run_none;
         return true;
     }

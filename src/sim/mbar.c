@@ -92,6 +92,16 @@ enum fgs__mbar_rule fgs__mbar_init(uint64_t *bar, int layout, uint32_t count)
     return FGS__MBAR_OK;
 }
 
+enum fgs__mbar_rule fgs__mbar_expect_arrival(uint64_t *bar)
+{
+    uint32_t count = get_count(*bar, PENDING) + 1;
+
+    if (count > fgs__mbar_limit(fgs__mbar_layout(*bar)))
+        return FGS__MBAR_COUNT;
+    set_count(bar, PENDING, count);
+    return FGS__MBAR_OK;
+}
+
 uint32_t fgs__mbar_expected(uint64_t bar)
 {
     return get_count(bar, expected_at(bar));

@@ -77,6 +77,9 @@ enum fgs__mbar_rule fgs__mbar_complete_tx(uint64_t *bar, uint32_t bytes);
 enum fgs__mbar_rule fgs__mbar_arrive(uint64_t *bar, uint32_t count,
                                      unsigned how);
 
+/* One arrival more is expected in the current phase, and in no other. */
+enum fgs__mbar_rule fgs__mbar_expect_arrival(uint64_t *bar);
+
 /* Report-on: the payload report of the current phase becomes non-zero.  Only
  * for layout::v1; copies or in the value 0. */
 void fgs__mbar_report(uint64_t *bar, uint8_t value);
