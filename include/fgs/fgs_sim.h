@@ -1,6 +1,7 @@
 /* fgs_sim.h -- the software device: knobs and entry points
  *
- * A CUDA device of compute capability 10.7 on the CPU, behind the driver API.
+ * A CUDA device on the CPU, of compute capability 10.7 or any other one from
+ * 7.5 on, behind the driver API.
  * Most programs reach it through fgs_device_open(provider = "sim"); this
  * header is for tools and tests that turn its knobs or call cu* directly.  It
  * may change before 1.0.
@@ -24,7 +25,7 @@ typedef enum fgs_sim_sample {
 } fgs_sim_sample;
 
 /* Every knob as one row: member, type, environment variable, default, least,
- * most, meaning. */
+ * most, meaning.  A default below the least is good too. */
 #define FGS_SIM_KNOBS(X)                                                       \
     X(seed, uint64_t, "FGS_SIM_SEED", 1, 0, UINT64_MAX,                        \
       "seed of all choices that the ISA leaves open")                          \
@@ -38,14 +39,18 @@ typedef enum fgs_sim_sample {
       "0 = a grid never starts before the one it depends on has ended")        \
     X(memory, uint64_t, "FGS_SIM_MEMORY", 16ull << 30, 1u << 20, 1ull << 40,   \
       "device memory, bytes; committed when touched")                          \
-    X(sm_threads, uint32_t, "FGS_SIM_SM_THREADS", 2048, 32, 65536,             \
-      "resident threads of an SM")                                             \
-    X(sm_blocks, uint32_t, "FGS_SIM_SM_BLOCKS", 32, 1, 1024,                   \
-      "resident blocks of an SM")                                              \
+    X(cc, uint32_t, "FGS_SIM_CC", 107, 75, 121,                                \
+      "compute capability times ten; what that lacks is refused")              \
+    X(limit, uint64_t, "FGS_SIM_LIMIT", 0, 0, UINT64_MAX,                      \
+      "warp instructions of a block until it faults; 0 = no limit")            \
+    X(sm_threads, uint32_t, "FGS_SIM_SM_THREADS", 0, 32, 65536,                \
+      "resident threads of an SM; 0 = those of cc")                            \
+    X(sm_blocks, uint32_t, "FGS_SIM_SM_BLOCKS", 0, 1, 1024,                    \
+      "resident blocks of an SM; 0 = those of cc")                             \
     X(sm_registers, uint32_t, "FGS_SIM_SM_REGISTERS", 65536, 1024, 1u << 24,   \
       "32-bit registers of an SM")                                             \
-    X(sm_shared, uint32_t, "FGS_SIM_SM_SHARED", 228 * 1024, 1024, 1u << 24,    \
-      "shared memory of an SM, bytes")                                         \
+    X(sm_shared, uint32_t, "FGS_SIM_SM_SHARED", 0, 1024, 1u << 24,             \
+      "shared memory of an SM, bytes; 0 = that of cc")                         \
     X(copy_ns, uint32_t, "FGS_SIM_COPY_NS", 600, 1, 1000000,                   \
       "least device time between issue and end of a bulk copy, ns")            \
     X(vectors, uint32_t, "FGS_SIM_VECTORS", 0, 0, 3,                           \
@@ -79,7 +84,8 @@ FGS_API void *fgs_sim_get_proc(const char *name);
 
 /*
  * The last fault of the calling process's software device as a sentence:
- * kernel, PTX line, block, thread and rule.  "" when there was none.
+ * kernel, PTX line, block, thread and rule; or the knob that a launch was
+ * refused for (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES).  "" when there was none.
  * Owner: static, overwritten by the next fault.
  */
 FGS_API const char *fgs_sim_last_fault(void);

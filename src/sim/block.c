@@ -182,6 +182,7 @@ static void run_warp(struct fgs__sim_block *b, struct fgs__sim_warp *w,
 
     w->issued = 0;
     fgs__sim_warp_run(w, stop);
+    b->issued += w->issued;
     /* All warps of an SM share its issue slots, counted from the start of
      * what the SM runs now. */
     if (sm->issue_ps < sm->now_ps)
@@ -257,6 +258,25 @@ static enum fgs__sim_state stuck(struct fgs__sim_block *b)
     return FGS__SIM_FAULTED;
 }
 
+/* Instructions are counted, not time: the same run ends at the same place on
+ * any host. */
+static bool over_limit(struct fgs__sim_block *b)
+{
+    uint64_t limit = b->sm->cfg->limit;
+    struct waiters n;
+
+    if (!limit || b->issued <= limit || !b->running)
+        return false;
+    n = count_waiters(b);
+    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_TIMEOUT,
+                   n.first ? n.first->pc->src : NULL, b->linear, n.thread,
+                   "the block's warps have executed more than %llu "
+                   "instructions (FGS_SIM_LIMIT)",
+                   (unsigned long long)limit);
+    b->faulted = true;
+    return true;
+}
+
 /* Bring the copies up to b->now_ps. */
 static uint64_t run_copies(struct fgs__sim_block *b)
 {
@@ -280,7 +300,7 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
     if (b->now_ps < b->sm->now_ps)
         b->now_ps = b->sm->now_ps;
     for (;;) {
-        if (b->faulted || fgs__sim_stopped(b->grid))
+        if (b->faulted || fgs__sim_stopped(b->grid) || over_limit(b))
             return FGS__SIM_FAULTED;
         due = run_copies(b);
         if (b->faulted)

@@ -1,6 +1,7 @@
 /* config.c -- the knobs of the software device */
 #include "base/error.h"
 #include "sim/device.h"
+#include "table/table.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,7 +47,32 @@ static void put(fgs_sim_config *cfg, const struct knob *k, uint64_t v)
 
 static bool in_range(const struct knob *k, uint64_t v)
 {
-    return v >= k->least && v <= k->most;
+    return v == k->def || (v >= k->least && v <= k->most);
+}
+
+/* The row of exactly that compute capability is there. */
+static fgs_result check_cc(uint32_t cc, const char *who, fgs_error *err)
+{
+    const struct fgs__arch *arch = fgs__arch_find((int)cc);
+
+    return arch && arch->cc == (int)cc
+        ? FGS_OK
+        : fgs__fail(err, FGS_E_INVAL,
+                    "%s is %u: no such compute capability (107 = 10.7)", who,
+                    (unsigned)cc);
+}
+
+/* What is left to the compute capability. */
+void fgs__sim_config_fill(fgs_sim_config *cfg)
+{
+    const struct fgs__arch *arch = fgs__arch_find((int)cfg->cc);
+
+    if (!cfg->sm_threads)
+        cfg->sm_threads = arch->threads;
+    if (!cfg->sm_blocks)
+        cfg->sm_blocks = arch->blocks;
+    if (!cfg->sm_shared)
+        cfg->sm_shared = arch->smem_kib * 1024;
 }
 
 static fgs_result from_env(fgs_sim_config *cfg, const struct knob *k,
@@ -84,7 +110,7 @@ fgs_result fgs_sim_config_get(fgs_sim_config *cfg, fgs_error *err)
             return r;
     }
     *cfg = c;
-    return FGS_OK;
+    return check_cc(c.cc, "FGS_SIM_CC", err);
 }
 
 static fgs_result check(const fgs_sim_config *cfg, fgs_error *err)
@@ -102,6 +128,8 @@ static fgs_result check(const fgs_sim_config *cfg, fgs_error *err)
                           (unsigned long long)knobs[i].least,
                           (unsigned long long)knobs[i].most);
     }
+    if (!r)
+        r = check_cc(cfg->cc, "fgs_sim_config.cc", err);
     if (!r && cfg->allocator &&
         (!cfg->allocator->alloc || !cfg->allocator->release))
         r = fgs__fail(err, FGS_E_NULL,
@@ -125,6 +153,7 @@ fgs_result fgs_sim_config_set(const fgs_sim_config *cfg, fgs_error *err)
                       "a context of the software device is alive");
     } else {
         d->cfg = *cfg;
+        fgs__sim_config_fill(&d->cfg);
         d->alloc = cfg->allocator ? *cfg->allocator : fgs__malloc;
         d->configured = true;
     }

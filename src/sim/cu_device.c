@@ -1,6 +1,5 @@
 /* cu_device.c -- entry points: start, device queries, error names */
 #include "sim/device.h"
-#include "table/table.h"
 
 static void after_fork(void)
 {
@@ -28,6 +27,7 @@ CUresult fgs__sim_cuInit(unsigned int flags)
             r = CUDA_ERROR_INVALID_VALUE; /* a FGS_SIM_* variable */
             goto unlock;
         }
+        fgs__sim_config_fill(&d->cfg);
         d->alloc = fgs__malloc;
         d->configured = true;
     }
@@ -164,10 +164,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 static CUresult attribute(int *value, CUdevice_attribute attrib)
 {
     const fgs_sim_config *cfg = &fgs__sim_driver.cfg;
-    const struct fgs__arch *arch = fgs__arch_find(FGS__SIM_CC);
-    uint32_t optin = least(arch->block_smem_kib * 1024,
-                           cfg->sm_shared - least(cfg->sm_shared,
-                                                  FGS__SIM_RESERVED_SHARED));
+    uint32_t optin = fgs__sim_max_shared(cfg);
 
     switch (attrib) {
 #define ATTR(number, v)                                                        \

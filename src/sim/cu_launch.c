@@ -42,11 +42,38 @@ static CUresult check_threads(const struct fgs__sim_func *f,
     return CUDA_SUCCESS;
 }
 
+/* The knob that lets no block of the kernel onto an SM, as the text of the
+ * refusal: the driver's code alone does not say which it is. */
+static CUresult no_place(const fgs_sim_config *cfg,
+                         const struct fgs__sim_func *f,
+                         uint32_t threads, uint32_t shared)
+{
+    uint32_t regs = fgs__sim_block_regs(f->code, threads);
+    const char *name = f->func->name;
+
+    if (threads > cfg->sm_threads)
+        fgs__sim_refused("%s: a block of %u threads, an SM has %u "
+                         "(FGS_SIM_SM_THREADS)", name, (unsigned)threads,
+                         (unsigned)cfg->sm_threads);
+    else if (regs > cfg->sm_registers)
+        fgs__sim_refused("%s: a block of %u registers, an SM has %u "
+                         "(FGS_SIM_SM_REGISTERS)", name, (unsigned)regs,
+                         (unsigned)cfg->sm_registers);
+    else
+        fgs__sim_refused("%s: a block of %u bytes of shared memory, an SM has "
+                         "%u (FGS_SIM_SM_SHARED)", name,
+                         (unsigned)fgs__sim_block_shared(cfg, shared),
+                         (unsigned)cfg->sm_shared);
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
 static CUresult check_launch(const struct fgs__sim_func *f,
                              const struct launch *l)
 {
     const fgs_sim_config *cfg = &f->module->ctx->dev->cfg;
+    uint32_t shared = f->code->shared_bytes + l->dynamic;
     CUresult r = check_dims(l);
+    uint32_t threads;
 
     if (!r)
         r = check_threads(f, l);
@@ -54,10 +81,9 @@ static CUresult check_launch(const struct fgs__sim_func *f,
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r && f->code->heap)
         r = fgs__sim_heap_make(f->module->ctx);
-    if (!r && !fgs__sim_fit(cfg, f->code,
-                            l->block[0] * l->block[1] * l->block[2],
-                            f->code->shared_bytes + l->dynamic))
-        r = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    threads = l->block[0] * l->block[1] * l->block[2];
+    if (!r && !fgs__sim_fit(cfg, f->code, threads, shared))
+        r = no_place(cfg, f, threads, shared);
     return r;
 }
 

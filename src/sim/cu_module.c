@@ -1,5 +1,6 @@
 /* cu_module.c -- entry points: modules, functions, variables */
 #include "sim/device.h"
+#include "table/table.h"
 
 /* CU_JIT_NUM_OPTIONS of cuda.h 13.4.  Options below it are known and, but for
  * the logs, without effect here. */
@@ -213,12 +214,12 @@ uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f)
     return most;
 }
 
-uint32_t fgs__sim_max_shared(const struct fgs__sim_device *dev)
+uint32_t fgs__sim_max_shared(const fgs_sim_config *cfg)
 {
-    uint32_t most = dev->cfg.sm_shared;
+    uint32_t row = fgs__arch_find((int)cfg->cc)->block_smem_kib * 1024;
+    uint32_t system = fgs__sim_block_shared(cfg, 0);
 
-    return most > FGS__SIM_RESERVED_SHARED ? most - FGS__SIM_RESERVED_SHARED
-                                           : 0;
+    return cfg->sm_shared > system ? least(cfg->sm_shared - system, row) : 0;
 }
 
 struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
@@ -264,7 +265,7 @@ static CUresult get_attribute(int *value, CUfunction_attribute attrib,
         *value = f->module->ptx->target_cc;
         break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = FGS__SIM_CC;
+        *value = (int)f->module->ctx->dev->cfg.cc;
         break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
         *value = (int)f->max_dynamic;
@@ -298,7 +299,7 @@ CUresult fgs__sim_cuFuncGetAttribute(int *value, CUfunction_attribute attrib,
 static CUresult set_attribute(struct fgs__sim_func *f,
                               CUfunction_attribute attrib, int value)
 {
-    uint32_t most = fgs__sim_max_shared(f->module->ctx->dev);
+    uint32_t most = fgs__sim_max_shared(&f->module->ctx->dev->cfg);
 
     switch (attrib) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:

@@ -41,7 +41,6 @@ enum {
     FGS__SIM_MAX_BLOCK = 1024,     /* threads of a block                     */
     FGS__SIM_STATIC_SHARED = 48 * 1024, /* without the opt-in attribute      */
     FGS__SIM_RESERVED_SHARED = 1024, /* of a block, by the system            */
-    FGS__SIM_CC = 107,
     FGS__SIM_DRIVER_VERSION = 13050,
     FGS__SIM_CLUSTERS = 0,         /* launches of clusters: not modelled yet */
     FGS__SIM_PRIORITY_LEAST = 0,
@@ -328,7 +327,7 @@ struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
 /* Most threads of a block of it. */
 uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f);
 /* Most shared memory of a block, static and dynamic. */
-uint32_t fgs__sim_max_shared(const struct fgs__sim_device *dev);
+uint32_t fgs__sim_max_shared(const fgs_sim_config *cfg);
 
 /* Write what kernels have printed; print.c. */
 void fgs__sim_print_flush(struct fgs__sim_ctx *ctx);
@@ -522,6 +521,10 @@ void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx);
 bool fgs__sim_values_run(struct fgs__sim_device *dev, struct fgs__sim_op *op);
 bool fgs__sim_values_wait(const struct fgs__sim_device *dev);
 
+/* Knobs that the program left to the compute capability: config.c. */
+void fgs__sim_config_fill(fgs_sim_config *cfg);
+/* Why a launch is refused, kept as the last fault's text: fault.c. */
+void fgs__sim_refused(const char *fmt, ...) FGS__PRINTF(1, 2);
 /* A fault outside a kernel: fault.c. */
 void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
                         const char *text);
@@ -545,7 +548,7 @@ uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
                       uint32_t shared);
 uint32_t fgs__sim_block_regs(const struct fgs__sim_code *code,
                              uint32_t threads);
-uint32_t fgs__sim_block_shared(uint32_t shared);
+uint32_t fgs__sim_block_shared(const fgs_sim_config *cfg, uint32_t shared);
 /* Nothing runs and nothing will: fault the contexts whose blocks wait for
  * ever.  False = there are none. */
 bool fgs__sim_grids_stuck(struct fgs__sim_device *dev);

@@ -121,6 +121,7 @@ struct fgs__sim_block {
     uint32_t shared_base;     /* where its shared memory begins in the
                                  cluster's window: cluster.h                 */
     uint64_t linear;
+    uint64_t issued;          /* warp instructions so far                    */
     uint32_t ctaid[3];
     uint32_t warps, running;  /* warps with live lanes                       */
     struct fgs__sim_warp *warp;

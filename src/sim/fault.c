@@ -69,6 +69,17 @@ void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
     keep(ctx, cu, "", "", text);
 }
 
+void fgs__sim_refused(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    pthread_mutex_lock(&text_lock);
+    vsnprintf(last_text, sizeof last_text, fmt, ap);
+    pthread_mutex_unlock(&text_lock);
+    va_end(ap);
+}
+
 bool fgs__sim_stopped(const struct fgs__sim_grid *g)
 {
     return atomic_load_explicit(&g->ctx->sticky, memory_order_relaxed) !=

@@ -23,9 +23,10 @@ uint32_t fgs__sim_block_regs(const struct fgs__sim_code *code,
 
 /* Shared memory goes in units of 128 bytes; 1 KiB of each block is the
  * system's (programming guide, compute capability 8.0 and later). */
-uint32_t fgs__sim_block_shared(uint32_t shared)
+uint32_t fgs__sim_block_shared(const fgs_sim_config *cfg, uint32_t shared)
 {
-    return (shared + 127) / 128 * 128 + FGS__SIM_RESERVED_SHARED;
+    return (shared + 127) / 128 * 128 +
+        (cfg->cc >= 80 ? FGS__SIM_RESERVED_SHARED : 0);
 }
 
 uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
@@ -33,14 +34,15 @@ uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
                       uint32_t shared)
 {
     uint32_t regs = fgs__sim_block_regs(code, threads);
+    uint32_t bytes = fgs__sim_block_shared(cfg, shared);
     uint32_t n = cfg->sm_blocks;
 
     if (n > cfg->sm_threads / threads)
         n = cfg->sm_threads / threads;
     if (regs && n > cfg->sm_registers / regs)
         n = cfg->sm_registers / regs;
-    if (n > cfg->sm_shared / fgs__sim_block_shared(shared))
-        n = cfg->sm_shared / fgs__sim_block_shared(shared);
+    if (bytes && n > cfg->sm_shared / bytes)
+        n = cfg->sm_shared / bytes;
     return n;
 }
 
@@ -52,7 +54,7 @@ static bool fits(const struct fgs__sim_sm *sm, const struct fgs__sim_grid *g)
         sm->used_threads + g->threads <= cfg->sm_threads &&
         sm->used_regs + fgs__sim_block_regs(g->code, g->threads) <=
             cfg->sm_registers &&
-        sm->used_shared + fgs__sim_block_shared(g->shared_bytes) <=
+        sm->used_shared + fgs__sim_block_shared(cfg, g->shared_bytes) <=
             cfg->sm_shared;
 }
 
@@ -70,7 +72,7 @@ static void take_slot(struct fgs__sim_sm *sm, struct fgs__sim_grid *g,
     sm->used_blocks++;
     sm->used_threads += g->threads;
     sm->used_regs += fgs__sim_block_regs(g->code, g->threads);
-    sm->used_shared += fgs__sim_block_shared(g->shared_bytes);
+    sm->used_shared += fgs__sim_block_shared(&g->dev->cfg, g->shared_bytes);
     if (sm->wake_ps > now_ps)
         sm->wake_ps = now_ps;
 }

@@ -1,4 +1,5 @@
 /* module.c -- PTX text to a loaded module: checks, variables, code, log */
+#include "ptx/target.h"
 #include "sim/device.h"
 #include "table/table.h"
 
@@ -67,20 +68,20 @@ static CUresult refuse(struct fgs__sim_log *log,
 /* The parser knows newer texts than this driver takes.  Does code for the
  * target run on the device?  `a` code only on the same architecture, `f` code
  * on later ones of its family, other code on all later ones. */
-static CUresult check_header(const struct fgs__ptx_module *m,
+static CUresult check_header(const struct fgs__ptx_module *m, int device,
                              struct fgs__sim_log *log)
 {
     int cc = m->target_cc;
-    bool family = cc / 10 == FGS__SIM_CC / 10;
+    bool family = fgs__target_family(cc) == fgs__target_family(device);
 
     if (m->version > fgs__isa_of_cuda(FGS__SIM_DRIVER_VERSION))
         return refuse_version(log, m->version_pos, m->version);
-    if (m->target_suffix == 'a' ? cc == FGS__SIM_CC
-            : m->target_suffix == 'f' ? family && cc <= FGS__SIM_CC
-                                      : cc <= FGS__SIM_CC)
+    if (m->target_suffix == 'a' ? cc == device
+            : m->target_suffix == 'f' ? family && cc <= device
+                                      : cc <= device)
         return CUDA_SUCCESS;
     log_line(log, "ptxas fatal   : the text is for %s, which sm_%d does not "
-                  "run\n", m->target, FGS__SIM_CC);
+                  "run\n", m->target, device);
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
@@ -259,7 +260,8 @@ CUresult fgs__sim_module_load(struct fgs__sim_module **out,
     ctx->modules = m;
     fgs__ptx_diags_init(&diags, &dev->alloc);
     pr = fgs__ptx_load(&m->ptx, image, strlen(image), &dev->alloc, &diags);
-    r = pr ? refuse(errors, &diags, pr) : check_header(m->ptx, errors);
+    r = pr ? refuse(errors, &diags, pr)
+           : check_header(m->ptx, (int)dev->cfg.cc, errors);
     if (r)
         goto free_module;
     place_shared(m->ptx);

@@ -52,7 +52,7 @@ void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
     sm->used_blocks--;
     sm->used_threads -= g->threads;
     sm->used_regs -= fgs__sim_block_regs(g->code, g->threads);
-    sm->used_shared -= fgs__sim_block_shared(g->shared_bytes);
+    sm->used_shared -= fgs__sim_block_shared(&g->dev->cfg, g->shared_bytes);
     *slot = (struct fgs__sim_slot){ .sm = sm, .wake_ps = FGS__SIM_NEVER };
 }
 

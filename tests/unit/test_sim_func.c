@@ -110,7 +110,7 @@ static void stream_says_how_it_was_made(void **state)
     OK(cuStreamGetFlags(st, &flags));
     assert_int_equal(flags, CU_STREAM_NON_BLOCKING);
     OK(cuStreamGetPriority(st, &priority));
-    assert_int_equal(priority, 0);
+    assert_int_equal(priority, -3);
     OK(cuStreamGetId(st, &a));
     OK(cuStreamGetId(NULL, &b));
     assert_true(a != b);
