@@ -92,6 +92,9 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_CP_ASYNC] = fgs__check_async,
     [FGS__OP_BULK_COPY] = fgs__check_bulk,
     [FGS__OP_BULK_WAIT] = fgs__check_bulk,
+    [FGS__OP_LDMATRIX] = fgs__check_ldmatrix,
+    [FGS__OP_STMATRIX] = fgs__check_ldmatrix,
+    [FGS__OP_MMA] = fgs__check_mma,
 };
 
 /* -------------------------------------------------------------- errors -- */
@@ -196,6 +199,12 @@ static bool add_mod(struct fgs__check *c, const struct fgs__tok *tok,
     return true;
 }
 
+/* Groups of which a second word is looked for in another group. */
+static bool is_first(unsigned group)
+{
+    return group == FGS__G_POLICY || group == FGS__G_ORDER_A;
+}
+
 bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
                      bool first)
 {
@@ -203,8 +212,8 @@ bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
     unsigned m = w ? w->mod : 0;
 
     while (m && (!(c->row->groups >> fgs__mods[m].group & 1) ||
-                 (fgs__mods[m].group == FGS__G_POLICY &&
-                  c->i->mod[FGS__G_POLICY])))
+                 (is_first(fgs__mods[m].group) &&
+                  c->i->mod[fgs__mods[m].group])))
         m = fgs__mods[m].same;
     if (m == FGS__M_PARITY && !first) {
         fgs__parse_error(c->p, tok->pos, "%s: '.parity' must follow the "

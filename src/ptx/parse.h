@@ -219,6 +219,8 @@ void fgs__check_atom(struct fgs__check *c);
 void fgs__check_setp(struct fgs__check *c);
 void fgs__check_async(struct fgs__check *c);
 void fgs__check_hint(struct fgs__check *c);
+void fgs__check_ldmatrix(struct fgs__check *c);
+void fgs__check_mma(struct fgs__check *c);
 void fgs__check_call(struct fgs__check *c);
 bool fgs__check_branches(struct fgs__check *c,
                          const struct fgs__ptx_operand *o);

@@ -68,7 +68,7 @@ extern const struct fgs__sreg_info fgs__sregs[FGS__SR_COUNT];
 
 /* ------------------------------------- rows of opcode.def, see check.c -- */
 
-enum { FGS__ROW_MODS = 18, FGS__ROW_ARGS = 12, FGS__ROW_TYPES = 2 };
+enum { FGS__ROW_MODS = 18, FGS__ROW_ARGS = 12, FGS__ROW_TYPES = 4 };
 
 struct fgs__row_mod {
     uint8_t group;

@@ -1,6 +1,7 @@
 /* code.c -- decode a checked function: handlers, operand places, bank image */
 #include "sim/call.h"
 #include "sim/decode.h"
+#include "sim/matrix.h"
 
 static const fgs__sim_sel selector[FGS__OP_COUNT] = {
 #define OP(id, word, shape, types, mods, ptx, cc, exec)                        \
@@ -409,6 +410,7 @@ void fgs__sim_code_free(struct fgs__sim_code *code)
     if (!code)
         return;
     fgs__sim_link_free(code);
+    fgs__sim_product_free(code);
     fgs__free(code->alloc, code->insn);
     fgs__free(code->alloc, code->image);
     fgs__free(code->alloc, code->shared);

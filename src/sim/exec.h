@@ -284,7 +284,7 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
  * it, so a row of them has its time added at once. */
 #define FGS__SIM_LEVELED(X)                                                    \
     X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(bits) X(carry)   \
-    X(special)
+    X(special) X(mma)
 #define FGS__CAT2(a, b)   a##b
 #define FGS__CAT(a, b)    FGS__CAT2(a, b)
 #define FGS__LEVEL(name)  FGS__CAT(name, FGS__ISA)

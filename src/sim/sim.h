@@ -54,6 +54,7 @@ uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem);
 struct fgs__sim_insn;
 struct fgs__sim_function; /* call.h */
 struct fgs__sim_call;
+struct fgs__sim_product;  /* matrix.h */
 
 /* A kernel ready to run; immutable and shared by all grids of it. */
 struct fgs__sim_code {
@@ -67,6 +68,7 @@ struct fgs__sim_code {
     struct fgs__sim_call *call; /* one a call instruction                     */
     uint32_t calls;
     size_t call_cap;
+    struct fgs__sim_product *products; /* operands of mma, a list            */
     uint32_t fp, sp;           /* places of frame and stack pointer, 64 bits;
                                   UINT32_MAX = no calls                      */
     bool deep;                 /* recursion, calls through registers, alloca:

@@ -1,0 +1,183 @@
+/* check_matrix.c -- rules of ldmatrix, stmatrix and mma */
+#include "ptx/matrix.h"
+#include "ptx/parse.h"
+#include "base/compat.h"
+
+/* {r, r ...}: exactly `n` registers of type `t`; sources may be constants
+ * when there are several (as the assembler has it). */
+static bool check_fragment(struct fgs__check *c,
+                           const struct fgs__ptx_operand *o, unsigned n,
+                           enum fgs__ptx_type t, bool dest)
+{
+    unsigned use = dest ? FGS__USE_DEST | FGS__USE_SINK : FGS__USE_SOURCE;
+
+    if (o->kind != FGS__O_VEC || o->children != n) {
+        fgs__check_operand_error(c, o, "%u register%s in {} expected", n,
+                                 n == 1 ? "" : "s");
+        return false;
+    }
+    if (n == 1 && o->child[0].kind != FGS__O_REG &&
+        (!dest || o->child[0].kind != FGS__O_SINK)) {
+        fgs__check_operand_error(c, &o->child[0], "a register expected");
+        return false;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        if (!fgs__check_value(c, &o->child[k], t, use))
+            return false;
+    }
+    return true;
+}
+
+static bool count_operands(struct fgs__check *c, unsigned n)
+{
+    if (c->i->operands == n)
+        return true;
+    fgs__check_error(c, "%u operands expected, not %u", n, c->i->operands);
+    return false;
+}
+
+/* ------------------------------------------------- ldmatrix, stmatrix -- */
+
+/* Elements of 8 bits and their packed forms need the larger shapes, which are
+ * of sm_100a on (as the assembler has it). */
+static void check_bytes(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    unsigned shape = i->mod[FGS__G_SHAPE];
+
+    if ((shape == FGS__M_M16N16 || shape == FGS__M_M16N8) &&
+        !i->mod[FGS__G_TRANS])
+        fgs__check_mod_error(c, FGS__G_SHAPE, "'.%s' requires '.trans'",
+                             fgs__mods[shape].word);
+    else if (shape == FGS__M_M8N16 && i->mod[FGS__G_TRANS])
+        fgs__check_mod_error(c, FGS__G_TRANS, "'.m8n16' has no '.trans'");
+    else if (shape == FGS__M_M16N16 && i->mod[FGS__G_MATRICES] == FGS__M_X4)
+        fgs__check_mod_error(c, FGS__G_MATRICES, "'.m16n16' has '.x1' and "
+                             "'.x2'");
+    else
+        fgs__check_version(c->p, c->mod_at[FGS__G_SHAPE], 86, 100, 120110100,
+                           "%s with '.%s'", c->name, fgs__mods[shape].word);
+}
+
+static void check_elements(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool packed = i->mod[FGS__G_B8X16] || i->mod[FGS__G_PACKED16];
+    unsigned shape = i->mod[FGS__G_SHAPE];
+    unsigned want = shape == FGS__M_M8N8 ? FGS__T_B16
+        : shape == FGS__M_M8N16 || packed ? FGS__T_NONE : FGS__T_B8;
+
+    if (packed && (!i->mod[FGS__G_B8X16] || !i->mod[FGS__G_PACKED16]))
+        fgs__check_error(c, "'.b8x16' and a packed format go together");
+    else if (packed && shape == FGS__M_M8N8)
+        fgs__check_mod_error(c, FGS__G_B8X16, "'.m8n8' has elements of type "
+                             ".b16");
+    else if (shape == FGS__M_M8N16 && !packed)
+        fgs__check_mod_error(c, FGS__G_SHAPE, "'.m8n16' requires '.b8x16'");
+    else if ((i->types ? i->type[0] : FGS__T_NONE) != want)
+        fgs__check_error(c, want ? "'.%s' needs type .%s"
+                                 : "'.%s' of packed elements has no type",
+                         fgs__mods[shape].word, fgs__ptx_types[want].word);
+    else if (shape != FGS__M_M8N8)
+        check_bytes(c);
+}
+
+void fgs__check_ldmatrix(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool load = i->op == FGS__OP_LDMATRIX;
+    unsigned n = 1u << (i->mod[FGS__G_MATRICES] - FGS__M_X1);
+
+    if (i->mod[FGS__G_SHAPE] == FGS__M_M16N16)
+        n *= 2;
+    check_elements(c);
+    if (!c->p->failed && count_operands(c, 2) &&
+        fgs__check_addr(c, &i->operand[!!load],
+                        (enum fgs__ptx_mod)i->space[0]))
+        check_fragment(c, &i->operand[!load], n, FGS__T_B32, load);
+}
+
+/* ------------------------------------------------------------------ mma -- */
+
+static bool is_integer(unsigned type)
+{
+    return type == FGS__T_S8 || type == FGS__T_U8 || type == FGS__T_S4 ||
+        type == FGS__T_U4;
+}
+
+/* The words that some types require and others do not have. */
+static bool check_words(struct fgs__check *c, const struct fgs__product *p,
+                        const uint8_t type[4])
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool bits = type[FGS__MATRIX_A] == FGS__T_B1;
+    bool any_order = p->shape == FGS__M_M8N8K4 &&
+        type[FGS__MATRIX_A] == FGS__T_F16;
+
+    if (i->mod[FGS__G_SATFINITE] && !is_integer(type[FGS__MATRIX_A]))
+        fgs__check_mod_error(c, FGS__G_SATFINITE, "'.satfinite' is for "
+                             "integers, not type .%s",
+                             fgs__ptx_types[type[FGS__MATRIX_A]].word);
+    else if (!any_order && i->mod[FGS__G_ORDER_A] != FGS__M_A_ROW)
+        fgs__check_mod_error(c, FGS__G_ORDER_A, "A must be '.row' here");
+    else if (!any_order && i->mod[FGS__G_ORDER_B] != FGS__M_B_COL)
+        fgs__check_mod_error(c, FGS__G_ORDER_B, "B must be '.col' here");
+    else if (bits != !!i->mod[FGS__G_POPC] || bits != !!i->mod[FGS__G_BOOL])
+        fgs__check_error(c, bits ? "type .b1 needs '.xor.popc' or '.and.popc'"
+                                 : "'.popc' and its operation are for type "
+                                   ".b1");
+    return !c->p->failed;
+}
+
+static bool check_types(struct fgs__check *c, const struct fgs__product *p,
+                        const uint8_t type[4])
+{
+    unsigned d = type[FGS__MATRIX_D], a = type[FGS__MATRIX_A];
+    unsigned b = type[FGS__MATRIX_B];
+    bool mixed = p->shape == FGS__M_M8N8K4 && d == FGS__T_F32;
+
+    if (d != type[FGS__MATRIX_C] && !mixed)
+        fgs__parse_error(c->p, c->type_at[3], "%s: D and C must have one type "
+                         "here, not .%s and .%s", c->name,
+                         fgs__ptx_types[d].word,
+                         fgs__ptx_types[type[FGS__MATRIX_C]].word);
+    return !c->p->failed && check_words(c, p, type) &&
+        fgs__check_version(c->p, c->mod_at[FGS__G_SHAPE], p->ptx, p->cc,
+                           p->family, "%s.%s of .%s and .%s", c->name,
+                           fgs__mods[p->shape].word, fgs__ptx_types[a].word,
+                           fgs__ptx_types[b].word) &&
+        (c->i->mod[FGS__G_BOOL] != FGS__M_BOOL_AND ||
+         fgs__check_version(c->p, c->mod_at[FGS__G_BOOL], 71, 80, 0,
+                            "%s with '.and'", c->name));
+}
+
+void fgs__check_mma(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    const struct fgs__product *p;
+    uint8_t type[4];
+    bool shape;
+
+    p = fgs__product_find(i, &shape);
+    fgs__product_types(i, type);
+    if (!p && !shape)
+        fgs__check_mod_error(c, FGS__G_SHAPE, "'.%s' is no shape of it",
+                             fgs__mods[i->mod[FGS__G_SHAPE]].word);
+    else if (!p)
+        fgs__check_error(c, "'.%s' does not go with types .%s .%s .%s .%s",
+                         fgs__mods[i->mod[FGS__G_SHAPE]].word,
+                         fgs__ptx_types[type[0]].word,
+                         fgs__ptx_types[type[1]].word,
+                         fgs__ptx_types[type[2]].word,
+                         fgs__ptx_types[type[3]].word);
+    if (!p || !check_types(c, p, type) || !count_operands(c, 4))
+        return;
+    for (unsigned k = 0; k < 4; k++) {
+        enum fgs__ptx_type t = (enum fgs__ptx_type)type[k];
+
+        if (!check_fragment(c, &i->operand[k],
+                            fgs__product_regs(p, (enum fgs__matrix)k, t),
+                            t == FGS__T_F64 ? FGS__T_F64 : FGS__T_B32, !k))
+            return;
+    }
+}

@@ -1,0 +1,55 @@
+/* matrix.c -- look up products of matrices and their fragments */
+#include "ptx/matrix.h"
+
+static const struct fgs__product products[] = {
+#define PRODUCT(op, shape, m, n, k, d, a, b, c, ptx, cc, family)               \
+    { FGS__OP_##op, FGS__M_##shape, m, n, k, { d, a, b, c }, ptx, cc, family },
+#include "ptx/matrix.def"
+};
+
+void fgs__product_types(const struct fgs__ptx_insn *i, uint8_t type[4])
+{
+    for (unsigned k = 0; k < 4; k++)
+        type[k] = i->type[k];
+}
+
+const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
+                                             bool *shape)
+{
+    uint8_t type[4];
+
+    *shape = false;
+    fgs__product_types(i, type);
+    for (size_t n = 0; n < sizeof products / sizeof products[0]; n++) {
+        const struct fgs__product *p = &products[n];
+        unsigned k = 0;
+
+        if (p->op != i->op || p->shape != i->mod[FGS__G_SHAPE])
+            continue;
+        *shape = true;
+        while (k < 4 && p->type[k] >> type[k] & 1)
+            k++;
+        if (k == 4)
+            return p;
+    }
+    return NULL;
+}
+
+unsigned fgs__product_bits(enum fgs__ptx_type t)
+{
+    return fgs__ptx_types[t].bits;
+}
+
+unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
+                           enum fgs__ptx_type t)
+{
+    unsigned bits = fgs__product_bits(t), elements;
+
+    /* Four products at once, each of eight threads (ISA 9.7.14.5.1). */
+    if (p->shape == FGS__M_M8N8K4 && t != FGS__T_F64)
+        return which == FGS__MATRIX_A || which == FGS__MATRIX_B ? 2
+            : t == FGS__T_F16 ? 4 : 8;
+    elements = which == FGS__MATRIX_A ? p->m * p->k
+        : which == FGS__MATRIX_B ? p->k * p->n : p->m * p->n;
+    return elements * bits / 32 / (bits == 64 ? 64 : 32);
+}

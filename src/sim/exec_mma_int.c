@@ -1,0 +1,195 @@
+/* exec_mma_int.c -- products of integers, bits and f64: exact, or IEEE */
+#include "sim/mma.h"
+#include "sim/float.h"
+
+/* ------------------------------------------------------------- integers -- */
+
+enum { INT_K = 64 };
+
+struct int_tile {
+    /* Sums of up to 64 products of bytes are exact in f32. */
+    float a[INT_K][TILE_M], b[TILE_N][INT_K];
+    int32_t c[TILE_N][TILE_M];
+};
+
+static FGS__INLINE float int_element(uint32_t v, int shift, int bits, bool sign)
+{
+    int32_t up = (int32_t)(v << (32 - bits - shift));
+
+    return sign ? (float)(up >> (32 - bits))
+                : (float)((uint32_t)up >> (32 - bits));
+}
+
+static FGS__INLINE void load_ints(const struct fgs__sim_warp *w,
+                                  struct int_tile *t, const fgs__sim_ref *a,
+                                  const fgs__sim_ref *b, int m, int k, int bits,
+                                  bool a_sign, bool b_sign)
+{
+    int per = 32 / bits, block = QUAD * per;
+
+    for (int r = 0; r < m * k / block / GROUP; r++) {
+        FGS__ALIGN(64) l_u32 col[LANES];
+        int row = m == GROUP ? 0 : GROUP * (r & 1);
+        int first = (m == GROUP ? r : r / 2) * block;
+
+        to_columns(col, mma_reg(w, a[r]));
+        for (int q = 0; q < QUAD; q++)
+            for (int e = 0; e < per; e++)
+                for (int g = 0; g < GROUP; g++)
+                    t->a[first + q * per + e][row + g] = int_element(
+                        col[q * GROUP + g], e * bits, bits, a_sign);
+    }
+    for (int r = 0; r < k / block; r++) {
+        const l_u32 *x = mma_reg(w, b[r]);
+
+        for (int l = 0; l < LANES; l++)
+            for (int e = 0; e < per; e++)
+                t->b[l / QUAD][r * block + l % QUAD * per + e] =
+                    int_element(x[l], e * bits, bits, b_sign);
+    }
+}
+
+static void load_sums(const struct fgs__sim_warp *w, struct int_tile *t,
+                      const fgs__sim_ref *c, int m)
+{
+    for (int r = 0; r < m / 4; r++) {
+        const l_u32 *x = mma_reg(w, c[r]);
+
+        for (int l = 0; l < LANES; l++)
+            t->c[l % QUAD * 2 + (r & 1)][l / QUAD + GROUP * (r / 2)] =
+                (int32_t)x[l];
+    }
+}
+
+static void store_sums(const struct fgs__sim_warp *w, const struct int_tile *t,
+                       const fgs__sim_ref *d, int m)
+{
+    for (int r = 0; r < m / 4; r++) {
+        l_u32 *x = fgs__sim_at(w, d[r]);
+
+        for (int l = 0; l < LANES; l++)
+            x[l] = (uint32_t)t->c[l % QUAD * 2 + (r & 1)]
+                                 [l / QUAD + GROUP * (r / 2)];
+    }
+}
+
+static FGS__INLINE int32_t int_sum(int32_t c, int32_t s, bool saturate)
+{
+    int32_t wrapped = (int32_t)((uint32_t)c + (uint32_t)s);
+    bool over = ((c ^ wrapped) & (s ^ wrapped)) < 0;
+
+    return saturate && over ? (c < 0 ? INT32_MIN : INT32_MAX) : wrapped;
+}
+
+static void add_products(struct int_tile *t, int k, bool saturate)
+{
+    for (int n = 0; n < TILE_N; n++) {
+        float s[TILE_M] = { 0 };
+        int m;
+
+        for (int q = 0; q < k; q++)
+            for (m = 0; m < TILE_M; m++)
+                s[m] += t->a[q][m] * t->b[n][q];
+        for (m = 0; m < TILE_M; m++)
+            t->c[n][m] = int_sum(t->c[n][m], (int32_t)s[m], saturate);
+    }
+}
+
+MMA_TILE(FGS__LEVEL(fgs__mma_int))
+{
+    unsigned ta = p->type[FGS__MATRIX_A], tb = p->type[FGS__MATRIX_B];
+    bool a_sign = ta == FGS__T_S8 || ta == FGS__T_S4;
+    bool b_sign = tb == FGS__T_S8 || tb == FGS__T_S4;
+    int m = p->m == GROUP ? GROUP : TILE_M;
+    struct int_tile t;
+
+    if (m == GROUP)
+        memset(&t, 0, sizeof t);
+    if (ta == FGS__T_S8 || ta == FGS__T_U8)
+        load_ints(w, &t, a, b, m, p->k, 8, a_sign, b_sign);
+    else
+        load_ints(w, &t, a, b, m, p->k, 4, a_sign, b_sign);
+    load_sums(w, &t, c, m);
+    add_products(&t, p->k, p->saturate);
+    store_sums(w, &t, d, m);
+}
+
+/* ----------------------------------------------------------------- bits -- */
+
+MMA_TILE(FGS__LEVEL(fgs__mma_bits))
+{
+    struct int_tile t;
+    int m = p->m, words = p->k / LANES;
+    l_u32 x[TILE_M][LANES / QUAD], y[TILE_N][LANES / QUAD];
+
+    load_sums(w, &t, c, m);
+    for (int r = 0; r < m * words / LANES; r++)
+        for (int l = 0; l < LANES; l++)
+            x[l / QUAD + (m == GROUP ? 0 : GROUP * (r & 1))]
+             [l % QUAD + QUAD * (r / (m / GROUP))] = mma_reg(w, a[r])[l];
+    for (int r = 0; r < words / QUAD; r++)
+        for (int l = 0; l < LANES; l++)
+            y[l / QUAD][l % QUAD + QUAD * r] = mma_reg(w, b[r])[l];
+    for (int n = 0; n < TILE_N; n++)
+        for (int k = 0; k < m; k++) {
+            uint32_t sum = (uint32_t)t.c[n][k];
+
+            for (int q = 0; q < words; q++)
+                sum += (uint32_t)__builtin_popcount(
+                    p->xor_bits ? x[k][q] ^ y[n][q] : x[k][q] & y[n][q]);
+            t.c[n][k] = (int32_t)sum;
+        }
+    store_sums(w, &t, d, m);
+}
+
+/* ------------------------------------------------------------------ f64 -- */
+
+enum { F64_K = 16 };
+
+struct f64_tile {
+    double a[F64_K][TILE_M], b[TILE_N][F64_K], c[TILE_N][TILE_M];
+};
+
+/* One fused step after the other from C on, k upwards. */
+static void add_f64(struct f64_tile *t, int k)
+{
+    for (int n = 0; n < TILE_N; n++)
+        for (int q = 0; q < k; q++)
+            for (int m = 0; m < TILE_M; m++)
+                t->c[n][m] = __builtin_fma(t->a[q][m], t->b[n][q], t->c[n][m]);
+}
+
+MMA_TILE(FGS__LEVEL(fgs__mma_f64))
+{
+    struct f64_tile t;
+    int m = p->m, k = p->k, l, r, mode = host_round(p->round);
+
+    if (m == GROUP)
+        memset(&t, 0, sizeof t);
+    for (r = 0; r < m * k / LANES; r++)
+        for (l = 0; l < LANES; l++)
+            t.a[l % QUAD + QUAD * (r / (m / GROUP))]
+               [l / QUAD + (m == GROUP ? 0 : GROUP * (r & 1))] =
+                ((const l_f64 *)fgs__sim_at(w, a[r]))[l];
+    for (r = 0; r < k / QUAD; r++)
+        for (l = 0; l < LANES; l++)
+            t.b[l / QUAD][l % QUAD + QUAD * r] =
+                ((const l_f64 *)fgs__sim_at(w, b[r]))[l];
+    for (r = 0; r < m / 4; r++)
+        for (l = 0; l < LANES; l++)
+            t.c[l % QUAD * 2 + (r & 1)][l / QUAD + GROUP * (r / 2)] =
+                ((const l_f64 *)fgs__sim_at(w, c[r]))[l];
+    if (mode != FE_TONEAREST) {
+        fesetround(mode);
+        FGS__BARRIER(&t);
+    }
+    add_f64(&t, k);
+    if (mode != FE_TONEAREST) {
+        FGS__BARRIER(&t);
+        fesetround(FE_TONEAREST);
+    }
+    for (r = 0; r < m / 4; r++)
+        for (l = 0; l < LANES; l++)
+            ((l_f64 *)fgs__sim_at(w, d[r]))[l] =
+                t.c[l % QUAD * 2 + (r & 1)][l / QUAD + GROUP * (r / 2)];
+}

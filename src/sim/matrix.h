@@ -1,0 +1,42 @@
+/* matrix.h -- what the handlers of matrices share
+ *
+ * An instruction on matrices is one of the whole warp: a split that comes to
+ * it waits for the others (.sync), and lanes that cannot come any more are a
+ * fault (.aligned; ISA 9.7.14: all threads must execute the same one).
+ */
+#ifndef FGS_SIM_MATRIX_H
+#define FGS_SIM_MATRIX_H
+
+#include "ptx/matrix.h"
+#include "sim/exec.h"
+
+/* True: all 32 lanes are here.  Else the handler returns NULL: the split waits
+ * or there was a fault. */
+bool fgs__sim_matrix_all(struct fgs__sim_warp *w,
+                         const struct fgs__sim_insn *i);
+
+enum { FGS__SIM_FRAGMENT = 8 }; /* registers of a thread for one matrix */
+
+/* A product's operands, too many for the instruction itself.  They hang in
+ * the code, i->imm is the address. */
+struct fgs__sim_product {
+    struct fgs__sim_product *next;
+    fgs__sim_ref op[4][FGS__SIM_FRAGMENT]; /* D, A, B, C                      */
+    uint8_t type[4];       /* enum fgs__ptx_type                              */
+    uint16_t m, n, k;
+    uint16_t round;        /* of f64: enum fgs__ptx_mod                       */
+    bool saturate, xor_bits, a_col, b_row;
+};
+
+static inline const struct fgs__sim_product *
+fgs__sim_product_of(const struct fgs__sim_insn *i)
+{
+    return (const struct fgs__sim_product *)(uintptr_t)i->imm;
+}
+
+/* Operands of a checked product; NULL after an error or without memory. */
+struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
+                                               const struct fgs__ptx_insn *src);
+void fgs__sim_product_free(struct fgs__sim_code *c);
+
+#endif
