@@ -16,7 +16,7 @@ enum {
     ISSUE_PS = 143 /* an SM issues 4 warp instructions a cycle, 1.75 GHz */
 };
 
-/* ----------------------------------------------------------- make, free -- */
+/* --------------------------------------------------------------- memory -- */
 
 static size_t round_up(size_t n)
 {
@@ -48,7 +48,7 @@ static void move_shared(struct fgs__sim_warp *w)
     const struct fgs__sim_code *c = w->block->grid->code;
     uint64_t base = w->block->shared_base;
 
-    for (uint32_t i = 0; base && i < c->shared_count; i++) {
+    for (uint32_t i = 0; i < c->shared_count; i++) {
         const struct fgs__sim_const *k = &c->shared[i];
         uint64_t v = k->value + base;
 
@@ -57,12 +57,29 @@ static void move_shared(struct fgs__sim_warp *w)
     }
 }
 
-static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
-                      unsigned char *bank, unsigned char *local)
+/* A bank is new, or was the same warp's of another block of the grid. */
+static void fill_bank(struct fgs__sim_warp *w, bool again)
 {
-    const struct fgs__sim_code *c = b->grid->code;
+    const struct fgs__sim_code *c = w->block->grid->code;
+    uint32_t i;
+
+    if (!again)
+        memcpy(w->bank, c->image, c->bank_bytes);
+    for (i = 0; again && i < c->freshes; i++)
+        memcpy(w->bank + c->fresh[i].at, c->image + c->fresh[i].at,
+               c->fresh[i].bytes);
+    if (again || w->block->shared_base)
+        move_shared(w);
+    for (i = 0; i < c->sreg_count; i++)
+        if (!again || !fgs__sim_sreg_steady(c->sregs[i].sreg))
+            fgs__sim_sreg_fill(w, &c->sregs[i]);
+}
+
+static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
+                      unsigned char *bank, unsigned char *local, bool again)
+{
     struct fgs__sim_warp *w = &b->warp[k];
-    uint32_t n = b->grid->threads - k * 32, i;
+    uint32_t n = b->grid->threads - k * 32;
 
     /* A split is cleared when it is made. */
     memset(w, 0, offsetof(struct fgs__sim_warp, split));
@@ -72,10 +89,7 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
     w->sm = b->sm;
     w->id = k;
     w->now_ps = now_ps;
-    memcpy(w->bank, c->image, c->bank_bytes);
-    move_shared(w);
-    for (i = 0; i < c->sreg_count; i++)
-        fgs__sim_sreg_fill(w, &c->sregs[i]);
+    fill_bank(w, again);
     fgs__sim_warp_start(w, n >= 32 ? UINT32_MAX : (1u << n) - 1);
 }
 
@@ -94,6 +108,50 @@ static char *aligned_alloc_of(const fgs_allocator *a, size_t bytes)
     return p;
 }
 
+/* --------------------------------------------------------------- spares -- */
+
+static struct fgs__sim_block *take_spare(struct fgs__sim_sm *sm,
+                                         const struct fgs__sim_grid *g)
+{
+    struct fgs__sim_block **at = &sm->spare, *b;
+
+    while (*at && (*at)->grid != g)
+        at = &(*at)->next;
+    b = *at;
+    if (b)
+        *at = b->next;
+    return b;
+}
+
+static void empty(struct fgs__sim_block *b)
+{
+    fgs__sim_copies_free(b);
+    fgs__sim_async_free(b);
+    for (uint32_t k = 0; k < b->warps; k++)
+        fgs__sim_stack_free(&b->warp[k]);
+}
+
+void fgs__sim_block_park(struct fgs__sim_block *b)
+{
+    struct fgs__sim_sm *sm = b->sm;
+
+    empty(b);
+    b->next = sm->spare;
+    sm->spare = b;
+    atomic_store_explicit(&b->grid->parked, true, memory_order_relaxed);
+}
+
+void fgs__sim_blocks_unpark(struct fgs__sim_sm *sm,
+                            const struct fgs__sim_grid *g)
+{
+    struct fgs__sim_block *b;
+
+    while ((b = take_spare(sm, g)))
+        fgs__sim_block_free(b);
+}
+
+/* ----------------------------------------------------------------- make -- */
+
 struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
                                            uint64_t now_ps)
 {
@@ -103,11 +161,13 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     const struct fgs__sim_code *c = g->code;
     uint32_t warps = (g->threads + 31) / 32, k;
     struct layout l = lay_out(g, warps);
-    char *p = aligned_alloc_of(c->alloc, l.total);
-    struct fgs__sim_block *b = (struct fgs__sim_block *)(void *)p;
+    struct fgs__sim_block *b = take_spare(sm, g);
+    bool again = b != NULL;
+    char *p = again ? (char *)b : aligned_alloc_of(c->alloc, l.total);
 
     if (!p)
         return NULL;
+    b = (struct fgs__sim_block *)(void *)p;
     sm->shape = fgs__sim_shape_now();
     /* Warps and banks are set by make_warp. */
     memset(p, 0, l.warps);
@@ -134,7 +194,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
         make_warp(b, k, now_ps,
                   (unsigned char *)p + l.banks + k * c->bank_bytes,
                   (unsigned char *)p + l.local +
-                      (size_t)k * 32 * fgs__sim_local_bytes(g));
+                      (size_t)k * 32 * fgs__sim_local_bytes(g), again);
     return b;
 }
 
@@ -144,10 +204,7 @@ void fgs__sim_block_free(struct fgs__sim_block *b)
 
     if (!b)
         return;
-    fgs__sim_copies_free(b);
-    fgs__sim_async_free(b);
-    for (uint32_t k = 0; k < b->warps; k++)
-        fgs__sim_stack_free(&b->warp[k]);
+    empty(b);
     memcpy(&raw, (char *)b - sizeof(void *), sizeof raw);
     fgs__free(b->grid->code->alloc, raw);
 }

@@ -191,6 +191,9 @@ static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
     c->sregs = d->sreg;
     c->sreg_count = (uint32_t)d->sreg_count;
     d->sreg = NULL;
+    c->fresh = d->fresh;
+    c->freshes = (uint32_t)d->freshes;
+    d->fresh = NULL;
     return true;
 }
 
@@ -297,8 +300,8 @@ static bool start(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
     d->bank_bytes = 64;
     d->fp = d->sp = FGS__SIM_NOREF;
     if (c->fp != FGS__SIM_NOREF || c->deep) {
-        d->fp = fgs__sim_take(d, 256);
-        d->sp = fgs__sim_take(d, 256);
+        d->fp = fgs__sim_take_fresh(d, 256);
+        d->sp = fgs__sim_take_fresh(d, 256);
     }
     return true;
 }
@@ -320,7 +323,7 @@ static bool decode_func(struct fgs__sim_decoder *d,
         return false;
     for (i = 0; i < d->func->reg_count; i++)
         d->reg[i].ref = FGS__SIM_NOREF;
-    ok = fgs__sim_call_begin(d);
+    ok = fgs__sim_call_begin(d) && fgs__sim_slots_plan(d);
     for (; ok && d->at < d->func->insn_count && !d->nomem; d->at++)
         decode_one(d);
     d->at--;
@@ -398,6 +401,7 @@ done:
     fgs__free(a, d.reg);
     fgs__free(a, d.konst);
     fgs__free(a, d.sreg);
+    fgs__free(a, d.fresh);
     if (r == FGS_OK)
         *out = c;
     else
@@ -415,5 +419,6 @@ void fgs__sim_code_free(struct fgs__sim_code *code)
     fgs__free(code->alloc, code->image);
     fgs__free(code->alloc, code->shared);
     fgs__free(code->alloc, code->sregs);
+    fgs__free(code->alloc, code->fresh);
     fgs__free(code->alloc, code);
 }

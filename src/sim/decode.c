@@ -78,7 +78,7 @@ static unsigned type_bits(enum fgs__ptx_type t)
 }
 
 /* Bytes of a register over 32 lanes; a predicate is one mask. */
-static uint32_t slot_bytes(unsigned bits)
+uint32_t fgs__sim_slot_bytes(unsigned bits)
 {
     uint32_t bytes = bits == 1 ? 4 : bits * 4;
 
@@ -93,14 +93,34 @@ fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes)
     return r;
 }
 
+fgs__sim_ref fgs__sim_take_fresh(struct fgs__sim_decoder *d, uint32_t bytes)
+{
+    fgs__sim_ref r = fgs__sim_take(d, bytes);
+    struct fgs__sim_span *last = d->fresh + d->freshes;
+    void *items = d->fresh;
+
+    if (d->freshes && last[-1].at + last[-1].bytes == r) {
+        last[-1].bytes += bytes;
+        return r;
+    }
+    if (!fgs__vec_reserve(d->alloc, &items, &d->fresh_cap, d->freshes,
+                          sizeof *d->fresh)) {
+        d->nomem = true;
+        return r;
+    }
+    d->fresh = items;
+    d->fresh[d->freshes++] = (struct fgs__sim_span){ r, bytes };
+    return r;
+}
+
 fgs__sim_ref fgs__sim_reg_place(struct fgs__sim_decoder *d,
                                 const struct fgs__ptx_sym *s)
 {
     struct fgs__sim_reg *r = &d->reg[s->index];
-    uint32_t one = slot_bytes(type_bits(s->type));
+    uint32_t one = fgs__sim_slot_bytes(type_bits(s->type));
 
     if (r->ref == FGS__SIM_NOREF) {
-        r->ref = fgs__sim_take(d, one * (s->vec ? s->vec : 1u));
+        r->ref = fgs__sim_take_fresh(d, one * (s->vec ? s->vec : 1u));
         r->first = d->at;
     }
     r->last = d->at;
@@ -110,7 +130,7 @@ fgs__sim_ref fgs__sim_reg_place(struct fgs__sim_decoder *d,
 static fgs__sim_ref reg_place(struct fgs__sim_decoder *d,
                               const struct fgs__ptx_operand *o)
 {
-    uint32_t one = slot_bytes(type_bits(o->sym->type));
+    uint32_t one = fgs__sim_slot_bytes(type_bits(o->sym->type));
 
     return fgs__sim_reg_place(d, o->sym) +
         (o->comp ? (o->comp - 1u) * one : 0);
@@ -160,14 +180,14 @@ fgs__sim_ref fgs__sim_ref_dst(struct fgs__sim_decoder *d,
     if (o->kind != FGS__O_SINK)
         return reg_of(d, o, type);
     if (d->sink == FGS__SIM_NOREF)
-        d->sink = fgs__sim_take(d, slot_bytes(128));
+        d->sink = fgs__sim_take(d, fgs__sim_slot_bytes(128));
     return d->sink;
 }
 
 fgs__sim_ref fgs__sim_ref_carry(struct fgs__sim_decoder *d)
 {
     if (d->carry == FGS__SIM_NOREF)
-        d->carry = fgs__sim_take(d, slot_bytes(1));
+        d->carry = fgs__sim_take_fresh(d, fgs__sim_slot_bytes(1));
     return d->carry;
 }
 
@@ -194,7 +214,7 @@ static fgs__sim_ref take_const(struct fgs__sim_decoder *d, uint64_t value,
     c->value = value;
     c->bits = bits;
     c->shared = shared;
-    c->ref = fgs__sim_take(d, slot_bytes(bits));
+    c->ref = fgs__sim_take(d, fgs__sim_slot_bytes(bits));
     return c->ref;
 }
 
@@ -245,7 +265,7 @@ static fgs__sim_ref sreg_of(struct fgs__sim_decoder *d,
     s->sreg = o->sreg;
     s->comp = o->comp;
     s->bits = (uint8_t)bits;
-    s->ref = fgs__sim_take(d, slot_bytes(bits));
+    s->ref = fgs__sim_take(d, fgs__sim_slot_bytes(bits));
     return s->ref;
 }
 
@@ -298,7 +318,7 @@ static fgs__sim_ref frame_address(struct fgs__sim_decoder *d,
     }
     f->place = items;
     f->place[f->addresses] = (struct fgs__sim_address){
-        fgs__sim_take(d, slot_bytes(bits)), offset, bits
+        fgs__sim_take(d, fgs__sim_slot_bytes(bits)), offset, bits
     };
     return f->place[f->addresses++].ref;
 }

@@ -32,6 +32,8 @@ struct fgs__sim_decoder {
     struct fgs__sim_reg *reg; /* by index */
     struct fgs__sim_const *konst;
     size_t konst_count, konst_cap;
+    struct fgs__sim_span *fresh; /* what each new warp gets from the image   */
+    size_t freshes, fresh_cap;
     struct fgs__sim_sreg_slot *sreg;
     size_t sreg_count, sreg_cap;
     fgs__sim_ref fp, sp;       /* frame and stack pointer, 64 bits; NOREF =
@@ -42,6 +44,13 @@ struct fgs__sim_decoder {
 };
 
 fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes);
+/* A place that is as in the image, zero, when a warp starts. */
+fgs__sim_ref fgs__sim_take_fresh(struct fgs__sim_decoder *d, uint32_t bytes);
+/* Bytes of a register over 32 lanes; a predicate is one mask. */
+uint32_t fgs__sim_slot_bytes(unsigned bits);
+/* Places of the function's registers, before it is decoded; slots.c.  False =
+ * no memory. */
+bool fgs__sim_slots_plan(struct fgs__sim_decoder *d);
 fgs__sim_ref fgs__sim_reg_place(struct fgs__sim_decoder *d,
                                 const struct fgs__ptx_sym *s);
 
@@ -53,6 +62,8 @@ struct fgs__sim_sreg_slot {
     fgs__sim_ref ref;
 };
 
+/* Is it the same for a warp of another block of the grid, on the same SM? */
+bool fgs__sim_sreg_steady(enum fgs__ptx_sreg sreg);
 /* Write a slot of a new warp; sreg.c. */
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
                         const struct fgs__sim_sreg_slot *s);

@@ -113,6 +113,7 @@ struct fgs__sim_named_bar {   /* bar.sync of a number                        */
 struct fgs__sim_copy;         /* a bulk copy in flight, bulk.c               */
 
 struct fgs__sim_block {
+    struct fgs__sim_block *next; /* of sm->spare                             */
     struct fgs__sim_grid *grid;
     struct fgs__sim_sm *sm;
     struct fgs__sim_slot *slot;

@@ -143,6 +143,9 @@ void fgs__sim_grid_remove(struct fgs__sim_device *dev,
         at = &(*at)->next;
     if (*at)
         *at = g->next;
+    for (uint32_t i = 0; g->parked && i < dev->cfg.sms; i++)
+        fgs__sim_blocks_unpark(&dev->sm[i], g);
+    g->parked = false;
 }
 
 void fgs__sim_grid_deps_done(struct fgs__sim_device *dev,

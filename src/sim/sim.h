@@ -52,6 +52,10 @@ uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem);
 /* ------------------------------------------------- decoded code: code.c -- */
 
 struct fgs__sim_insn;
+/* Bytes of a bank. */
+struct fgs__sim_span {
+    uint32_t at, bytes;
+};
 struct fgs__sim_function; /* call.h */
 struct fgs__sim_call;
 struct fgs__sim_product;  /* matrix.h */
@@ -76,6 +80,10 @@ struct fgs__sim_code {
     unsigned char *image;      /* a warp's bank at its start: registers zero,
                                   constants broadcast                        */
     size_t bank_bytes;         /* of one warp, multiple of 64                */
+    struct fgs__sim_span *fresh; /* of the image, what a warp writes and may
+                                  read before it has; the rest of a bank that
+                                  another warp used is good as it is         */
+    uint32_t freshes;
     struct fgs__sim_sreg_slot *sregs; /* special registers in the bank       */
     uint32_t sreg_count;
     struct fgs__sim_const *shared; /* addresses of .shared variables there   */
@@ -130,6 +138,7 @@ struct fgs__sim_grid {
     uint64_t next_block;       /* first one that is not resident yet         */
     atomic_uint_fast64_t triggered; /* blocks that triggered or ended        */
     atomic_uint_fast64_t ended;
+    atomic_bool parked;        /* an SM keeps memory of its blocks           */
     uint64_t start_ps;
     atomic_uint_fast64_t end_ps; /* latest end of a block so far             */
     struct fgs__sim_grid *next;
@@ -189,7 +198,8 @@ struct fgs__sim_sm {
     uint64_t wake_ps;          /* the least of its slots                     */
     bool woken;                /* a block by another one of its cluster      */
     uint64_t ended;            /* blocks                                     */
-    void *scratch;             /* of the executor, freed with the SM         */
+    struct fgs__sim_block *spare; /* memory of blocks that ended, for others
+                                  of their grids                             */
     fgs__sim_shape_fn shape;   /* for this CPU                               */
 };
 
@@ -199,6 +209,11 @@ struct fgs__sim_sm {
 struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
                                            uint64_t now_ps);
 void fgs__sim_block_free(struct fgs__sim_block *b);
+/* Keep its memory for the next block of its grid on this SM; the SM gives it
+ * back when the grid ends. */
+void fgs__sim_block_park(struct fgs__sim_block *b);
+void fgs__sim_blocks_unpark(struct fgs__sim_sm *sm,
+                            const struct fgs__sim_grid *g);
 
 enum fgs__sim_state {
     FGS__SIM_RUNNING, /* reached until_ps, has more to do                    */

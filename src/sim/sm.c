@@ -35,8 +35,6 @@ bool fgs__sim_sms_make(struct fgs__sim_device *dev)
 
 void fgs__sim_sms_free(struct fgs__sim_device *dev)
 {
-    for (uint32_t i = 0; i < dev->cfg.sms; i++)
-        fgs__free(&dev->alloc, dev->sm[i].scratch);
     fgs__free(&dev->alloc, dev->sm[0].slot);
     fgs__free(&dev->alloc, dev->sm);
     dev->sm = NULL;
@@ -47,7 +45,10 @@ void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
 {
     const struct fgs__sim_grid *g = slot->grid;
 
-    if (slot->block)
+    /* While blocks wait for a place, one of them will use the memory. */
+    if (slot->block && g->next_block < g->blocks && !fgs__sim_stopped(g))
+        fgs__sim_block_park(slot->block);
+    else
         fgs__sim_block_free(slot->block);
     sm->used_blocks--;
     sm->used_threads -= g->threads;

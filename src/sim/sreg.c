@@ -121,6 +121,38 @@ static bool is_same(enum fgs__ptx_sreg s)
     }
 }
 
+bool fgs__sim_sreg_steady(enum fgs__ptx_sreg s)
+{
+    switch (s) {
+    case FGS__SR_TID:
+    case FGS__SR_NTID:
+    case FGS__SR_NCTAID:
+    case FGS__SR_LANEID:
+    case FGS__SR_WARPID:
+    case FGS__SR_SMID:
+    case FGS__SR_GRIDID:
+    case FGS__SR_LANEMASK_EQ:
+    case FGS__SR_LANEMASK_LT:
+    case FGS__SR_LANEMASK_LE:
+    case FGS__SR_LANEMASK_GT:
+    case FGS__SR_LANEMASK_GE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void broadcast(unsigned char *at, uint64_t v, unsigned bits)
+{
+    uint32_t word = (uint32_t)v;
+    size_t lane;
+
+    for (lane = 0; bits == 64 && lane < 32; lane++)
+        memcpy(at + lane * 8, &v, 8);
+    for (lane = 0; bits == 32 && lane < 32; lane++)
+        memcpy(at + lane * 4, &word, 4);
+}
+
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
                         const struct fgs__sim_sreg_slot *s)
 {
@@ -130,9 +162,12 @@ void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
     uint64_t v = value_of(w, sreg, s->comp, 0);
     unsigned lane;
 
+    if (same) {
+        broadcast(at, v, s->bits);
+        return;
+    }
     for (lane = 0; lane < 32; lane++) {
-        if (!same)
-            v = value_of(w, sreg, s->comp, lane);
+        v = value_of(w, sreg, s->comp, lane);
         memcpy(at + lane * (s->bits / 8u), &v, s->bits / 8u);
     }
 }

@@ -1,0 +1,225 @@
+/* test_sim_slots.c -- registers that share a slot of the bank keep their values
+ *
+ * Random programs of short-lived and long-lived registers of every width, with
+ * forward jumps, loops and guards by the lane, against the same program in C,
+ * one lane after another.  Registers that were never written are zero.
+ */
+#include "exec_run.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { LANES = 32, NAMES = 9, LENGTH = 60, FUEL = 12, PROGRAMS = 400 };
+
+enum kind { ADD32, ADD64, MAD16, SETP, FOLD32, FOLD64, FOLD16, JUMP, LOOP };
+
+struct line {
+    enum kind kind;
+    unsigned d, a, b, imm, to;
+    int guard; /* predicate, -1 = none */
+};
+
+/* ------------------------------------------------------------ generator -- */
+
+static struct line random_line(uint64_t *rng, unsigned at)
+{
+    uint64_t r = fgs__sim_random(rng);
+    struct line l = { (enum kind)(r % 9), r >> 8 & 15, r >> 12 & 15,
+                      r >> 16 & 15, r >> 20 & 255, 0, -1 };
+
+    l.d %= NAMES;
+    l.a %= NAMES;
+    l.b %= NAMES;
+    if ((r >> 28) % 4 == 0 || l.kind == JUMP)
+        l.guard = (int)(r >> 32) & 3;
+    l.to = l.kind == JUMP ? at + 1 + (r >> 36) % (LENGTH - at)
+                          : (r >> 36) % (at + 1);
+    if (l.kind == LOOP && (r >> 44) % 2)
+        l.kind = FOLD32;
+    if (l.kind == LOOP)
+        l.guard = -1;
+    return l;
+}
+
+static void write_line(char *t, size_t room, const struct line *l, unsigned at)
+{
+    static const char *const form[] = {
+        "add.u32 %%v%u, %%v%u, %u;", "add.u64 %%d%u, %%d%u, %u;",
+        "mad.lo.u16 %%h%u, %%h%u, 3, %u;", "setp.lt.u32 %%p%u, %%v%u, %u;"
+    };
+    char guard[16] = "";
+
+    if (l->guard >= 0)
+        snprintf(guard, sizeof guard, "@%%p%d ", l->guard & 3);
+    switch (l->kind) {
+    case FOLD32:
+        snprintf(t, room, "%smad.lo.u32 %%acc, %%acc, 31, %%v%u;", guard, l->a);
+        return;
+    case FOLD64:
+        snprintf(t, room, "cvt.u32.u64 %%x, %%d%u;\n"
+                          "%smad.lo.u32 %%acc, %%acc, 31, %%x;", l->a, guard);
+        return;
+    case FOLD16:
+        snprintf(t, room, "cvt.u32.u16 %%x, %%h%u;\n"
+                          "%smad.lo.u32 %%acc, %%acc, 31, %%x;", l->a, guard);
+        return;
+    case JUMP:
+        snprintf(t, room, "%sbra L%u;", guard, l->to);
+        return;
+    case LOOP:
+        snprintf(t, room, "setp.eq.u32 %%q, %%fuel, 0;\n@%%q bra M%u;\n"
+                          "sub.u32 %%fuel, %%fuel, 1;\nbra L%u;\nM%u:", at,
+                 l->to, at);
+        return;
+    default:
+        snprintf(t, room, "%s", guard);
+        snprintf(t + strlen(t), room - strlen(t), form[l->kind],
+                 l->kind == SETP ? l->d & 3 : l->d, l->a, l->imm);
+    }
+}
+
+static char *write_program(const struct line *line, char *text, size_t room)
+{
+    size_t n;
+    unsigned k;
+
+    snprintf(text, room,
+             ".version 9.4\n.target sm_107a\n.address_size 64\n"
+             ".visible .entry k()\n{\n.shared .b32 s[32];\n"
+             ".reg .u32 %%v<9>, %%acc, %%fuel, %%x, %%t, %%at;\n"
+             ".reg .u64 %%d<9>;\n.reg .u16 %%h<9>;\n.reg .pred %%p<4>, %%q;\n"
+             "mov.u32 %%t, %%tid.x;\nmov.u32 %%v0, %%t;\n"
+             "mov.u32 %%fuel, %u;\nmov.u32 %%acc, 1;\n", FUEL);
+    for (k = 0; k < LENGTH; k++) {
+        n = strlen(text);
+        snprintf(text + n, room - n, "L%u:\n", k);
+        n = strlen(text);
+        write_line(text + n, room - n, &line[k], k);
+        n = strlen(text);
+        snprintf(text + n, room - n, "\n");
+    }
+    n = strlen(text);
+    snprintf(text + n, room - n,
+             "L%u:\nmov.u32 %%at, s;\nmad.lo.u32 %%at, %%t, 4, %%at;\n"
+             "st.shared.u32 [%%at], %%acc;\nret;\n}\n", LENGTH);
+    return text;
+}
+
+/* ---------------------------------------------------------------- model -- */
+
+static uint32_t model(const struct line *line, uint32_t tid)
+{
+    uint32_t v[NAMES] = { tid }, acc = 1, fuel = FUEL;
+    uint64_t d[NAMES] = { 0 };
+    uint16_t h[NAMES] = { 0 };
+    bool p[4] = { false };
+    unsigned k = 0;
+
+    while (k < LENGTH) {
+        const struct line *l = &line[k++];
+
+        if (l->guard >= 0 && !p[l->guard])
+            continue;
+        switch (l->kind) {
+        case ADD32:
+            v[l->d] = v[l->a] + l->imm;
+            break;
+        case ADD64:
+            d[l->d] = d[l->a] + l->imm;
+            break;
+        case MAD16:
+            h[l->d] = (uint16_t)(h[l->a] * 3u + l->imm);
+            break;
+        case SETP:
+            p[l->d & 3] = v[l->a] < l->imm;
+            break;
+        case FOLD32:
+            acc = acc * 31 + v[l->a];
+            break;
+        case FOLD64:
+            acc = acc * 31 + (uint32_t)d[l->a];
+            break;
+        case FOLD16:
+            acc = acc * 31 + h[l->a];
+            break;
+        case JUMP:
+            k = l->to;
+            break;
+        case LOOP:
+            if (fuel) {
+                fuel--;
+                k = l->to;
+            }
+            break;
+        }
+    }
+    return acc;
+}
+
+/* ---------------------------------------------------------------- tests -- */
+
+static void registers_keep_their_values_through_any_jumps(void **state)
+{
+    static char text[16384];
+    struct line line[LENGTH];
+    uint64_t rng = 7;
+    struct fgs__sim_block *first;
+    struct exec e;
+    unsigned n, k;
+
+    (void)state;
+    for (n = 0; n < PROGRAMS; n++) {
+        for (k = 0; k < LENGTH; k++)
+            line[k] = random_line(&rng, k);
+        assert_int_equal(exec_open(&e, write_program(line, text, sizeof text),
+                                   &fgs__malloc), FGS_OK);
+        assert_non_null(exec_block(&e, LANES, 1, 1));
+        assert_int_equal(exec_run(&e, 1000000000), FGS__SIM_ENDED);
+        /* Once more in the memory that the first block leaves behind. */
+        fgs__sim_block_park(e.block);
+        first = e.block;
+        assert_ptr_equal(exec_block(&e, LANES, 1, 1), first);
+        assert_int_equal(exec_run(&e, 2000000000), FGS__SIM_ENDED);
+        for (k = 0; k < LANES; k++) {
+            uint32_t got = ((uint32_t *)(void *)e.block->shared)[k];
+
+            if (got != model(line, k))
+                fail_msg("program %u, lane %u: %u, not %u\n%s", n, k, got,
+                         model(line, k), text);
+        }
+        exec_close(&e);
+    }
+}
+
+static void names_that_do_not_live_at_once_share_slots(void **state)
+{
+    static char text[65536];
+    size_t n;
+    struct exec e;
+    unsigned k;
+
+    (void)state;
+    n = (size_t)snprintf(text, sizeof text,
+                         ".version 9.4\n.target sm_107a\n.address_size 64\n"
+                         ".visible .entry k()\n{\n.shared .b32 s[32];\n"
+                         ".reg .u32 %%v<1000>;\nmov.u32 %%v0, %%tid.x;\n");
+    for (k = 1; k < 1000; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "add.u32 %%v%u, %%v%u, %%v%u;\n", k, k - 1,
+                              k - 1);
+    snprintf(text + n, sizeof text - n,
+             "st.shared.u32 [s], %%v999;\nret;\n}\n");
+    assert_int_equal(exec_open(&e, text, &fgs__malloc), FGS_OK);
+    assert_true(e.code->bank_bytes < 10 * 128);
+    exec_close(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(registers_keep_their_values_through_any_jumps),
+        cmocka_unit_test(names_that_do_not_live_at_once_share_slots),
+    };
+
+    return cmocka_run_group_tests_name("slots", tests, NULL, NULL);
+}
