@@ -63,14 +63,35 @@ static void parse_count(struct fgs__parse *p, uint32_t *out, const char *what)
         *out = (uint32_t)v;
 }
 
-static void parse_cluster(struct fgs__parse *p, struct fgs__ptx_pos pos)
+/* Directives of clusters (ISA 11.7, 11.8.1). */
+static void parse_cluster(struct fgs__parse *p, struct fgs__ptx_func *f,
+                          enum fgs__directive d)
 {
-    uint32_t dim[3];
+    const char *word = fgs__parse_word(p)->text;
+    struct fgs__ptx_pos pos = p->tok.pos;
+    int ptx = d == FGS__D_BLOCKSARECLUSTERS ? 90 : 78;
 
-    parse_dim3(p, dim, ".reqnctapercluster");
-    if (!p->failed && (dim[0] != 1 || dim[1] != 1 || dim[2] != 1))
-        fgs__parse_error(p, pos, "clusters of more than one block are not "
-                         "supported yet");
+    if (!f->entry)
+        fgs__parse_error(p, pos, "'.%s' is for .entry", word);
+    else if (p->m->version < ptx)
+        fgs__parse_error(p, pos, "'.%s' needs PTX ISA %d.%d or later", word,
+                         ptx / 10, ptx % 10);
+    else if (p->m->target_cc < 90)
+        fgs__parse_error(p, pos, "'.%s' needs target sm_90 or later", word);
+    if (p->failed)
+        return;
+    fgs__parse_next(p);
+    if (d == FGS__D_REQNCTAPERCLUSTER)
+        parse_dim3(p, f->reqcluster, ".reqnctapercluster");
+    else if (d == FGS__D_MAXCLUSTERRANK)
+        parse_count(p, &f->maxclusterrank, ".maxclusterrank");
+    else if (d == FGS__D_EXPLICITCLUSTER)
+        f->explicitcluster = true;
+    else
+        f->blocksareclusters = true;
+    if (f->reqcluster[0] && f->maxclusterrank)
+        fgs__parse_error(p, pos, ".reqnctapercluster and .maxclusterrank "
+                         "exclude each other");
 }
 
 bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
@@ -97,18 +118,11 @@ bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
         fgs__parse_next(p);
         parse_count(p, &f->maxnreg, ".maxnreg");
         break;
-    case FGS__D_MAXCLUSTERRANK: /* an upper bound: one block is within it */
-        fgs__parse_next(p);
-        parse_count(p, &ignored, ".maxclusterrank");
-        break;
+    case FGS__D_MAXCLUSTERRANK:
     case FGS__D_REQNCTAPERCLUSTER:
-        fgs__parse_next(p);
-        parse_cluster(p, pos);
-        break;
     case FGS__D_EXPLICITCLUSTER:
     case FGS__D_BLOCKSARECLUSTERS:
-        fgs__parse_error(p, pos, "'.%s' is not supported yet",
-                         fgs__parse_word(p)->text);
+        parse_cluster(p, f, d);
         break;
     case FGS__D_ABI_PRESERVE:
     case FGS__D_ABI_PRESERVE_CONTROL:
@@ -407,6 +421,10 @@ static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
     check_params(p, f);
     while (!p->failed && fgs__func_directive(p, f))
         ;
+    if (!p->failed && f->blocksareclusters &&
+        !(f->reqntid[0] && f->reqcluster[0]))
+        fgs__parse_error(p, f->pos, ".blocksareclusters needs .reqntid and "
+                         ".reqnctapercluster");
 }
 
 void fgs__func_parse(struct fgs__parse *p, bool entry,

@@ -194,6 +194,9 @@ struct fgs__ptx_func {
     uint32_t number;           /* loader: in the code that is decoded        */
     uint32_t maxntid[3], reqntid[3]; /* 0 = not given                        */
     uint32_t minnctapersm, maxnreg;
+    uint32_t reqcluster[3];    /* 0 = not given                              */
+    uint32_t maxclusterrank;
+    bool explicitcluster, blocksareclusters;
     struct fgs__ptx_func *next;
 };
 

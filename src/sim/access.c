@@ -76,17 +76,16 @@ static bool segment_global(struct fgs__sim_warp *w, uint64_t addr,
     return true;
 }
 
-/* Shared memory of the running block, as .shared{::cta} means it: addresses
- * in the window, or plain offsets. */
-static void segment_shared(const struct fgs__sim_block *b, uint64_t addr,
+/* Shared memory of the running block, as .shared{::cta} means it. */
+static bool segment_shared(const struct fgs__sim_block *b, uint64_t addr,
                            struct segment *s)
 {
     *s = (struct segment){.host = (char *)b->shared,
+                          .lo = b->shared_base,
+                          .hi = b->shared_base + b->grid->shared_bytes,
                           .latency_ps = FGS__SIM_SHARED_PS,
                           .shared = true};
-    if (addr >= b->shared_base)
-        s->lo = b->shared_base;
-    s->hi = s->lo + b->grid->shared_bytes;
+    return addr >= s->lo && addr < s->hi;
 }
 
 /* The same of the block that the address in the cluster's window names. */
@@ -119,8 +118,7 @@ static bool segment_of(struct fgs__sim_warp *w, unsigned space, uint64_t window,
 
     switch (space) {
     case FGS__SIM_SHARED:
-        segment_shared(w->block, addr, s);
-        return addr < s->hi;
+        return segment_shared(w->block, addr, s);
     case FGS__SIM_CLUSTER:
         return segment_cluster(w, window, addr, s);
     case FGS__SIM_PARAM:
@@ -344,10 +342,9 @@ bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
                             what, (unsigned long long)addr);
         return false;
     }
-    /* A generic address below the base is another block's. */
     if (offset >= base)
         offset -= base;
-    else if (generic)
+    else /* another block's */
         offset = UINT64_MAX - align + 1;
     if (offset & (align - 1)) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS, lane,

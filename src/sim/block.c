@@ -298,13 +298,26 @@ static struct waiters count_waiters(const struct fgs__sim_block *b)
     return r;
 }
 
-/* Nothing has a time and no other block reaches into this one: it can never
- * go on, unless it waits for the grids before its own. */
+/* Does any block of the cluster wait for the grids before its own? */
+static bool waits_for_grids(const struct fgs__sim_block *b)
+{
+    const struct fgs__sim_cluster *c = b->cluster;
+
+    if (!c)
+        return count_waiters(b).deps;
+    for (uint32_t k = 0; k < c->size; k++)
+        if (c->block[k] && count_waiters(c->block[k]).deps)
+            return true;
+    return false;
+}
+
+/* Nothing has a time: the block can never go on, unless another one of its
+ * cluster reaches into it, or it waits for the grids before its own. */
 static enum fgs__sim_state stuck(struct fgs__sim_block *b)
 {
     struct waiters n = count_waiters(b);
 
-    if (n.deps)
+    if (fgs__sim_cluster_moves(b) || waits_for_grids(b))
         return FGS__SIM_ASLEEP;
     fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED,
                    n.first ? n.first->pc->src : NULL, b->linear, n.thread,

@@ -66,7 +66,10 @@ bool fgs__sim_cluster_offset(struct fgs__sim_warp *w,
                           : fgs__sim_peer(w->block, fgs__sim_rank_of(shared),
                                           &why);
     if (!*owner) {
-        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
+        /* The codes are those of an H200. */
+        fgs__sim_warp_fault(w, i, w->block->cluster
+                                ? CUDA_ERROR_LAUNCH_FAILED
+                                : CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
                             "the %s is at shared address 0x%llx, but block "
                             "%llu %s",
                             what, (unsigned long long)shared,
@@ -88,4 +91,29 @@ void fgs__sim_peer_event(struct fgs__sim_block *b, uint64_t ps)
         return;
     slot->wake_ps = ps;
     slot->sm->woken = true;
+}
+
+void fgs__sim_cluster_ended(const struct fgs__sim_slot *slot, uint64_t ps)
+{
+    const struct fgs__sim_cluster *c = slot->cluster;
+
+    for (uint32_t k = 0; c && k < c->size; k++) {
+        struct fgs__sim_slot *other = c->slot[k];
+
+        if (!other || other == slot || other->wake_ps <= ps)
+            continue;
+        other->wake_ps = ps;
+        other->sm->woken = true;
+    }
+}
+
+bool fgs__sim_cluster_moves(const struct fgs__sim_block *b)
+{
+    const struct fgs__sim_cluster *c = b->cluster;
+
+    for (uint32_t k = 0; c && k < c->size; k++)
+        if (c->slot[k] && c->slot[k] != b->slot &&
+            c->slot[k]->wake_ps != FGS__SIM_NEVER)
+            return true;
+    return false;
 }

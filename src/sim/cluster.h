@@ -13,8 +13,8 @@
  *
  * The address of a .shared variable is the one in the window, so a block can
  * hand its own address to the others as it is.  An access of .shared{::cta}
- * also takes a plain offset (below 16 MiB) in every block.  A block without a
- * cluster has rank 0.
+ * takes addresses of the block's own rank only (an H200 answers others with
+ * ILLEGAL_INSTRUCTION).  A block without a cluster has rank 0.
  */
 #ifndef FGS_SIM_CLUSTER_H
 #define FGS_SIM_CLUSTER_H
@@ -35,7 +35,6 @@ struct fgs__sim_cluster {
     struct fgs__sim_slot *slot[FGS__SIM_CLUSTER_MOST];   /* NULL = ended     */
     struct fgs__sim_block *block[FGS__SIM_CLUSTER_MOST]; /* NULL = ended, or
                                       it has not begun                       */
-    uint32_t generation;           /* of barrier.cluster                     */
 };
 
 static inline uint32_t fgs__sim_rank_of(uint64_t shared)
@@ -73,5 +72,16 @@ bool fgs__sim_cluster_offset(struct fgs__sim_warp *w,
 /* As fgs__sim_block_event, for a block that may be another one of the same
  * cluster: its SM looks at it again in time. */
 void fgs__sim_peer_event(struct fgs__sim_block *b, uint64_t ps);
+
+/* Threads of the block exited or arrived at barrier.cluster: does it complete?
+ * barrier_cluster.c */
+void fgs__sim_cluster_check(struct fgs__sim_block *b, uint64_t ps);
+
+/* The block of the slot has ended: the others of its cluster look again at
+ * what they wait for. */
+void fgs__sim_cluster_ended(const struct fgs__sim_slot *slot, uint64_t ps);
+
+/* Does another block of the cluster live that may go on by itself? */
+bool fgs__sim_cluster_moves(const struct fgs__sim_block *b);
 
 #endif

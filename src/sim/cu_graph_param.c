@@ -8,13 +8,21 @@ static CUresult node_of(struct fgs__sim_ctx *ctx, CUgraphNode handle,
     return *n && (*n)->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static void replace(struct fgs__sim_node *n, struct fgs__sim_op *op,
-                    const struct fgs__sim_params *q)
+/* Takes op over. */
+static CUresult replace(struct fgs__sim_ctx *ctx, struct fgs__sim_node *n,
+                        struct fgs__sim_op *op, const struct fgs__sim_params *q)
 {
+    CUresult r = fgs__sim_cluster_keep(ctx, op, n->op);
+
+    if (r) {
+        fgs__sim_op_free(op);
+        return r;
+    }
     fgs__sim_op_free(n->op);
     n->op = op;
     if (q->type == CU_GRAPH_NODE_TYPE_MEMCPY)
         n->copy = *(const CUDA_MEMCPY3D *)q->p;
+    return CUDA_SUCCESS;
 }
 
 static CUresult set_node(CUgraphNode node, const struct fgs__sim_params *q)
@@ -30,7 +38,7 @@ static CUresult set_node(CUgraphNode node, const struct fgs__sim_params *q)
     if (!r)
         r = fgs__sim_node_op(ctx, &op, q);
     if (!r)
-        replace(n, op, q);
+        r = replace(ctx, n, op, q);
     return fgs__sim_leave(r);
 }
 
@@ -55,7 +63,7 @@ static CUresult set_exec(CUgraphExec exec, CUgraphNode node,
         r = at ? fgs__sim_node_op(ctx, &op, q) : CUDA_ERROR_INVALID_VALUE;
     }
     if (!r)
-        replace(at, op, q);
+        r = replace(ctx, at, op, q);
     return fgs__sim_leave(r);
 }
 

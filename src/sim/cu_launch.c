@@ -8,6 +8,7 @@ struct launch {
     bool programmatic, cooperative;
     CUevent trigger, launched;
     unsigned char trigger_port;
+    struct fgs__sim_ask cluster;
 };
 
 static CUresult check_dims(const struct launch *l)
@@ -163,8 +164,19 @@ static CUresult check_cooperative(const struct fgs__sim_func *f,
     return CUDA_SUCCESS;
 }
 
+/* .blocksareclusters: the launch counts clusters (ISA 11.8.1). */
+static CUresult count_clusters(const struct fgs__sim_func *f, struct launch *l)
+{
+    for (int k = 0; k < 3 && f->func->blocksareclusters; k++) {
+        if (l->grid[k] > UINT32_MAX / f->func->reqcluster[k])
+            return CUDA_ERROR_INVALID_VALUE;
+        l->grid[k] *= f->func->reqcluster[k];
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
-                        CUfunction func, const struct launch *l,
+                        CUfunction func, struct launch *l,
                         struct fgs__sim_stream *s, void **params, void **extra)
 {
     struct fgs__sim_func *f = fgs__sim_func_of(ctx, func);
@@ -174,7 +186,9 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
 
     if (!f)
         return CUDA_ERROR_INVALID_HANDLE;
-    r = check_launch(f, l);
+    r = count_clusters(f, l);
+    if (!r)
+        r = check_launch(f, l);
     if (!r)
         r = check_cooperative(f, l);
     if (r)
@@ -191,6 +205,12 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
         return r;
     }
     fill_grid(&op->u.kernel.grid, f, l, op->u.kernel.params);
+    op->u.kernel.ask = l->cluster;
+    r = fgs__sim_cluster_apply(f, &l->cluster, &op->u.kernel.grid);
+    if (r) {
+        fgs__sim_op_free(op);
+        return r;
+    }
     op->u.kernel.func = (CUfunction)f->handle;
     op->u.kernel.programmatic = l->programmatic;
     op->u.kernel.trigger = l->trigger;
@@ -255,7 +275,7 @@ static CUresult fire(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op)
 }
 
 static CUresult launch(struct fgs__sim_ctx *ctx, CUfunction func,
-                       const struct launch *l, CUstream stream, void **params,
+                       struct launch *l, CUstream stream, void **params,
                        void **extra)
 {
     struct fgs__sim_stream *s;
@@ -296,6 +316,7 @@ static CUresult read_attrs(struct launch *l, const CUlaunchConfig *config)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned int i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
+        CUresult r;
 
         switch (a->id) {
         case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -332,7 +353,9 @@ static CUresult read_attrs(struct launch *l, const CUlaunchConfig *config)
                 return CUDA_ERROR_INVALID_VALUE;
             break; /* one domain: fences order more than they have to */
         default:
-            return CUDA_ERROR_NOT_SUPPORTED;
+            r = fgs__sim_cluster_attr(&l->cluster, a->id, &a->value);
+            if (r)
+                return r;
         }
     }
     return CUDA_SUCCESS;

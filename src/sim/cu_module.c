@@ -274,7 +274,9 @@ static CUresult get_attribute(int *value, CUfunction_attribute attrib,
         *value = f->carveout;
         break;
     default:
-        return CUDA_ERROR_INVALID_VALUE;
+        return fgs__sim_cluster_get(f, attrib, value)
+            ? CUDA_SUCCESS
+            : CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
@@ -314,7 +316,7 @@ static CUresult set_attribute(struct fgs__sim_func *f,
         f->carveout = value; /* a hint; the SM's split is not modelled */
         return CUDA_SUCCESS;
     default:
-        return CUDA_ERROR_INVALID_VALUE;
+        return fgs__sim_cluster_set(f, attrib, value);
     }
 }
 

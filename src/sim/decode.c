@@ -246,7 +246,7 @@ static fgs__sim_ref sreg_of(struct fgs__sim_decoder *d,
         operand_error(d, o, "a register that counts time is read by mov only");
         return FGS__SIM_NOREF;
     }
-    if (bits < 32) {
+    if (bits < 32 && bits != 1) {
         operand_error(d, o, "a special register has 32 or 64 bits");
         return FGS__SIM_NOREF;
     }

@@ -7,7 +7,7 @@
 struct fgs__sim_const {
     uint64_t value;
     unsigned bits;
-    bool shared; /* an address in shared memory: the block's base comes on top */
+    bool shared; /* an address in shared memory: the block's base is added */
     fgs__sim_ref ref;
 };
 

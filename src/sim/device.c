@@ -301,6 +301,7 @@ void fgs__sim_device_halt(struct fgs__sim_device *dev)
     fgs__sim_pool_free(dev);
     pthread_mutex_lock(&fgs__sim_driver.lock);
     fgs__sim_threads_free(dev);
+    fgs__sim_clusters_sweep(dev);
     fgs__sim_sms_free(dev);
     fgs__sim_vmm_free(dev);
     fgs__sim_mem_free(dev->mem);

@@ -42,7 +42,6 @@ enum {
     FGS__SIM_STATIC_SHARED = 48 * 1024, /* without the opt-in attribute      */
     FGS__SIM_RESERVED_SHARED = 1024, /* of a block, by the system            */
     FGS__SIM_DRIVER_VERSION = 13050,
-    FGS__SIM_CLUSTERS = 0,         /* launches of clusters: not modelled yet */
     FGS__SIM_PRIORITY_LEAST = 0,
     FGS__SIM_PRIORITY_GREATEST = -5,
     FGS__SIM_MAX_STACK = 512 * 1024,
@@ -192,6 +191,7 @@ struct fgs__sim_device {
     uint64_t next_block_ps;    /* when the next block may start              */
 
     struct fgs__sim_grid *grids; /* that may hand out blocks, in order       */
+    struct fgs__sim_cluster *clusters; /* with resident blocks: gang.c       */
 
     struct fgs__sim_pool *pool; /* helper threads: pool.c                    */
     pthread_t thread;          /* the scheduler                              */
@@ -298,6 +298,9 @@ struct fgs__sim_func {
     const struct fgs__ptx_func *func;
     struct fgs__sim_code *code;
     int carveout;              /* -1 = default                               */
+    uint32_t cluster[3];       /* required, by the text or attributes; 0     */
+    uint32_t cluster_policy;   /* CU_CLUSTER_SCHEDULING_POLICY_*             */
+    bool non_portable;         /* more than 8 blocks of a cluster            */
     uint32_t max_dynamic;      /* dynamic shared memory allowed              */
 };
 
@@ -418,6 +421,9 @@ struct fgs__sim_op {
         struct {
             struct fgs__sim_grid grid;
             CUfunction func;
+            struct fgs__sim_ask {     /* for clusters; 0 = not said          */
+                uint32_t dim[3], preferred[3], policy, portable;
+            } ask;
             struct fgs__sim_mark *started; /* set when all blocks run        */
             CUevent trigger;   /* recorded at the triggers, in a capture     */
             unsigned char trigger_port;
@@ -553,12 +559,54 @@ uint32_t fgs__sim_block_shared(const fgs_sim_config *cfg, uint32_t shared);
  * ever.  False = there are none. */
 bool fgs__sim_grids_stuck(struct fgs__sim_device *dev);
 
+/* ---------------------------------------------------- clusters: gang.c -- */
+
+/* What a launch attribute asks for; NOT_SUPPORTED = it is about something
+ * else.  cu_cluster.c */
+CUresult fgs__sim_cluster_attr(struct fgs__sim_ask *ask, unsigned int id,
+                               const CUlaunchAttributeValue *v);
+/* Set the grid's clusters, whose blocks, threads and memory are set. */
+CUresult fgs__sim_cluster_apply(const struct fgs__sim_func *f,
+                                const struct fgs__sim_ask *ask,
+                                struct fgs__sim_grid *g);
+/* A kernel in place of another one of a graph keeps its attributes. */
+CUresult fgs__sim_cluster_keep(struct fgs__sim_ctx *ctx,
+                               struct fgs__sim_op *op,
+                               const struct fgs__sim_op *from);
+/* Attributes of a function; false = about something else. */
+bool fgs__sim_cluster_get(const struct fgs__sim_func *f,
+                          CUfunction_attribute attrib, int *value);
+CUresult fgs__sim_cluster_set(struct fgs__sim_func *f,
+                              CUfunction_attribute attrib, int value);
+/* More blocks of the grid that fit on the SM now. */
+uint32_t fgs__sim_sm_room(const struct fgs__sim_sm *sm,
+                          const struct fgs__sim_grid *g);
+/* Take the resources of a block; the caller fills the slot's `linear`. */
+struct fgs__sim_slot *fgs__sim_sm_take(struct fgs__sim_sm *sm,
+                                       struct fgs__sim_grid *g,
+                                       uint64_t now_ps);
+/* Can a cluster of `size` blocks ever be resident? */
+bool fgs__sim_cluster_fits(const fgs_sim_config *cfg,
+                           const struct fgs__sim_code *code, uint32_t threads,
+                           uint32_t shared, uint32_t size);
+/* Give the grid's next cluster its places; false = not now. */
+bool fgs__sim_cluster_place(struct fgs__sim_device *dev,
+                            struct fgs__sim_grid *g);
+/* %ctaid of a rank of the grid's cluster number `index`. */
+void fgs__sim_cluster_ctaid(const struct fgs__sim_grid *g, uint64_t index,
+                            uint32_t rank, uint32_t ctaid[3]);
+/* The block of the slot is gone; its cluster, if it has one, is freed by the
+ * sweep behind the last one (no worker may run then). */
+void fgs__sim_cluster_leave(struct fgs__sim_slot *slot);
+void fgs__sim_clusters_sweep(struct fgs__sim_device *dev);
+
 /* ------------------------------------------------------------ SMs: sm.c -- */
 
 bool fgs__sim_sms_make(struct fgs__sim_device *dev);
 void fgs__sim_sms_free(struct fgs__sim_device *dev);
-/* Run an SM up to device time `until`. */
-void fgs__sim_sm_run(struct fgs__sim_sm *sm, uint64_t until);
+/* Run the SMs of a group, which clusters join, up to device time `until`. */
+void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
+                     uint64_t until);
 void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot);
 /* Free all blocks of a context. */
 void fgs__sim_sms_drop(struct fgs__sim_device *dev,

@@ -95,6 +95,9 @@ struct fgs__sim_warp {
     uint32_t issued;          /* instructions of the last slice              */
     unsigned char *local;     /* fgs__sim_local_bytes a lane, one after
                                  another                                     */
+    uint32_t met_open;        /* barrier.cluster: lanes that arrived         */
+    uint32_t met_done;        /* ... and whose barrier completed             */
+    const struct fgs__sim_insn *met_at; /* the first .aligned arrive         */
     struct fgs__sim_stack *stack; /* calls in progress, NULL = none yet       */
     struct fgs__sim_range cache; /* last allocation hit                      */
     struct fgs__sim_range before; /* and the one before                      */
@@ -134,6 +137,7 @@ struct fgs__sim_block {
     uint32_t first;           /* warp that runs first in the next pass       */
     bool triggered;
     bool faulted;
+    bool meets;               /* barrier.cluster was used                    */
     uint64_t end_ps;          /* latest time of a warp that ended            */
     struct fgs__sim_named_bar bar[16];
     struct fgs__sim_copy *copies;

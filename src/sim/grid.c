@@ -46,20 +46,9 @@ uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
     return n;
 }
 
-static bool fits(const struct fgs__sim_sm *sm, const struct fgs__sim_grid *g)
-{
-    const fgs_sim_config *cfg = sm->cfg;
-
-    return sm->used_blocks < cfg->sm_blocks &&
-        sm->used_threads + g->threads <= cfg->sm_threads &&
-        sm->used_regs + fgs__sim_block_regs(g->code, g->threads) <=
-            cfg->sm_registers &&
-        sm->used_shared + fgs__sim_block_shared(cfg, g->shared_bytes) <=
-            cfg->sm_shared;
-}
-
-static void take_slot(struct fgs__sim_sm *sm, struct fgs__sim_grid *g,
-                      uint64_t now_ps)
+struct fgs__sim_slot *fgs__sim_sm_take(struct fgs__sim_sm *sm,
+                                       struct fgs__sim_grid *g,
+                                       uint64_t now_ps)
 {
     struct fgs__sim_slot *slot = sm->slot;
 
@@ -67,7 +56,6 @@ static void take_slot(struct fgs__sim_sm *sm, struct fgs__sim_grid *g,
         slot++;
     slot->grid = g;
     slot->block = NULL;
-    slot->linear = g->next_block++;
     slot->wake_ps = now_ps;
     sm->used_blocks++;
     sm->used_threads += g->threads;
@@ -75,6 +63,7 @@ static void take_slot(struct fgs__sim_sm *sm, struct fgs__sim_grid *g,
     sm->used_shared += fgs__sim_block_shared(&g->dev->cfg, g->shared_bytes);
     if (sm->wake_ps > now_ps)
         sm->wake_ps = now_ps;
+    return slot;
 }
 
 /* False = the next block fits nowhere now. */
@@ -83,11 +72,12 @@ static bool place_block(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
     for (uint32_t i = 0; i < dev->cfg.sms; i++) {
         uint32_t id = (dev->next_sm + i) % dev->cfg.sms;
 
-        if (!fits(&dev->sm[id], g))
+        if (!fgs__sim_sm_room(&dev->sm[id], g))
             continue;
         if (dev->next_block_ps < dev->now_ps)
             dev->next_block_ps = dev->now_ps;
-        take_slot(&dev->sm[id], g, dev->next_block_ps);
+        fgs__sim_sm_take(&dev->sm[id], g, dev->next_block_ps)->linear =
+            g->next_block++;
         dev->next_block_ps += FGS__SIM_BLOCK_PS;
         dev->next_sm = (id + 1) % dev->cfg.sms;
         return true;
@@ -97,11 +87,13 @@ static bool place_block(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
 
 void fgs__sim_grids_dispatch(struct fgs__sim_device *dev)
 {
+    fgs__sim_clusters_sweep(dev);
     for (struct fgs__sim_grid *g = dev->grids; g; g = g->next) {
         if (fgs__sim_stopped(g))
             continue;
         while (g->next_block < g->blocks) {
-            if (!place_block(dev, g))
+            if (g->cluster_size > 1 ? !fgs__sim_cluster_place(dev, g)
+                                    : !place_block(dev, g))
                 return;
         }
     }

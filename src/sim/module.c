@@ -187,6 +187,7 @@ static CUresult make_func(struct fgs__sim_module *m,
     out->module = m;
     out->func = f;
     out->carveout = -1;
+    memcpy(out->cluster, out->func->reqcluster, sizeof out->cluster);
     m->funcs++; /* from here on module_free takes it */
     if (out->code->shared_bytes < FGS__SIM_STATIC_SHARED)
         out->max_dynamic = FGS__SIM_STATIC_SHARED - out->code->shared_bytes;

@@ -4,6 +4,7 @@
  * helper that comes in time takes SMs too.  Nobody waits for a helper that
  * has not come (it may not even have a core), only for one that is inside.
  */
+#include "sim/cluster.h"
 #include "sim/device.h"
 #include <sched.h>
 
@@ -18,8 +19,12 @@ struct fgs__sim_pool {
     bool open, quit;
     /* of the epoch */
     uint64_t until;
-    uint32_t *due;             /* SMs with something to do                   */
+    struct fgs__sim_sm **member; /* all SMs, those of a group together       */
+    struct group {
+        uint32_t first, count;
+    } *due;                    /* with something to do                       */
     uint32_t due_count;
+    uint32_t *head;            /* of each SM's group                         */
     atomic_uint next;
 };
 
@@ -31,7 +36,8 @@ static void take(struct fgs__sim_pool *p)
 
         if (i >= p->due_count)
             return;
-        fgs__sim_sm_run(&p->dev->sm[p->due[i]], p->until);
+        fgs__sim_sm_run(&p->member[p->due[i].first], p->due[i].count,
+                        p->until);
     }
 }
 
@@ -58,18 +64,78 @@ static void *helper(void *arg)
     return NULL;
 }
 
+/* ----------------------------------------------------------------- groups --
+ * SMs that hold blocks of one cluster are run together; so are those of which
+ * each shares a cluster with the next.  head[] is the least SM of a group. */
+
+static uint32_t head_of(const struct fgs__sim_pool *p, uint32_t i)
+{
+    while (p->head[i] != i)
+        i = p->head[i];
+    return i;
+}
+
+static void join_clusters(struct fgs__sim_pool *p)
+{
+    for (struct fgs__sim_cluster *c = p->dev->clusters; c; c = c->next) {
+        uint32_t first = UINT32_MAX;
+
+        for (uint32_t k = 0; k < c->size; k++) {
+            uint32_t sm;
+
+            if (!c->slot[k])
+                continue;
+            sm = head_of(p, c->slot[k]->sm->id);
+            if (first == UINT32_MAX)
+                first = sm;
+            p->head[first < sm ? sm : first] = first < sm ? first : sm;
+            first = first < sm ? first : sm;
+        }
+    }
+}
+
+static void add_group(struct fgs__sim_pool *p, uint32_t head, uint32_t *at)
+{
+    struct fgs__sim_device *dev = p->dev;
+    struct group g = { *at, 0 };
+    bool due = false;
+
+    for (uint32_t i = head; i < dev->cfg.sms; i++) {
+        if (i != head && (!dev->clusters || head_of(p, i) != head))
+            continue;
+        p->member[(*at)++] = &dev->sm[i];
+        due |= dev->sm[i].wake_ps < p->until;
+        g.count++;
+        if (!dev->clusters)
+            break;
+    }
+    if (due)
+        p->due[p->due_count++] = g;
+}
+
+static void make_groups(struct fgs__sim_pool *p)
+{
+    struct fgs__sim_device *dev = p->dev;
+    uint32_t at = 0;
+
+    p->due_count = 0;
+    for (uint32_t i = 0; i < dev->cfg.sms; i++) {
+        dev->sm[i].now_ps = dev->now_ps;
+        p->head[i] = i;
+    }
+    join_clusters(p);
+    for (uint32_t i = 0; i < dev->cfg.sms; i++)
+        if (p->head[i] == i)
+            add_group(p, i, &at);
+}
+
 void fgs__sim_pool_epoch(struct fgs__sim_device *dev, uint64_t until)
 {
     struct fgs__sim_pool *p = dev->pool;
     bool alone;
 
     p->until = until;
-    p->due_count = 0;
-    for (uint32_t i = 0; i < dev->cfg.sms; i++) {
-        dev->sm[i].now_ps = dev->now_ps;
-        if (dev->sm[i].wake_ps < until)
-            p->due[p->due_count++] = i;
-    }
+    make_groups(p);
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     alone = !p->threads || p->due_count < 2;
     if (!alone) {
@@ -121,8 +187,10 @@ bool fgs__sim_pool_make(struct fgs__sim_device *dev)
     p->dev = dev;
     p->threads = want - 1;
     p->due = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->due);
+    p->member = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->member);
+    p->head = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->head);
     p->thread = fgs__alloc_array(a, want, sizeof *p->thread);
-    if (!p->due || !p->thread)
+    if (!p->due || !p->member || !p->head || !p->thread)
         goto free_arrays;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->go, NULL);
@@ -140,6 +208,8 @@ stop:
     pthread_mutex_destroy(&p->lock);
 free_arrays:
     fgs__free(a, p->thread);
+    fgs__free(a, p->head);
+    fgs__free(a, p->member);
     fgs__free(a, p->due);
     fgs__free(a, p);
     return false;
@@ -154,6 +224,8 @@ void fgs__sim_pool_free(struct fgs__sim_device *dev)
     pthread_cond_destroy(&p->done);
     pthread_mutex_destroy(&p->lock);
     fgs__free(&dev->alloc, p->thread);
+    fgs__free(&dev->alloc, p->head);
+    fgs__free(&dev->alloc, p->member);
     fgs__free(&dev->alloc, p->due);
     fgs__free(&dev->alloc, p);
     dev->pool = NULL;

@@ -135,7 +135,7 @@ struct fgs__sim_grid {
     atomic_bool deps_done;
 
     /* scheduler's own */
-    uint64_t next_block;       /* first one that is not resident yet         */
+    atomic_uint_fast64_t next_block; /* first one that is not resident yet   */
     atomic_uint_fast64_t triggered; /* blocks that triggered or ended        */
     atomic_uint_fast64_t ended;
     atomic_bool parked;        /* an SM keeps memory of its blocks           */

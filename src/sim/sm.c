@@ -1,4 +1,5 @@
 /* sm.c -- an SM: its slots, and running their blocks through an epoch */
+#include "sim/cluster.h"
 #include "sim/device.h"
 
 bool fgs__sim_sms_make(struct fgs__sim_device *dev)
@@ -50,6 +51,7 @@ void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
         fgs__sim_block_park(slot->block);
     else
         fgs__sim_block_free(slot->block);
+    fgs__sim_cluster_leave(slot);
     sm->used_blocks--;
     sm->used_threads -= g->threads;
     sm->used_regs -= fgs__sim_block_regs(g->code, g->threads);
@@ -76,6 +78,7 @@ static void ended(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
     raise_to(&g->end_ps, end_ps);
     if (!slot->block->triggered)
         fgs__sim_grid_trigger(g);
+    fgs__sim_cluster_ended(slot, end_ps);
     fgs__sim_sm_clear(sm, slot);
     /* Last: with the count complete the scheduler may free the grid. */
     atomic_fetch_add_explicit(&g->ended, 1, memory_order_release);
@@ -114,30 +117,74 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
 
 /* The blocks take turns, so that they see each other's stores and share the
  * issue slots as resident blocks do.  Not too short: at each turn the warps'
- * registers come into the first cache anew. */
+ * registers come into the first cache anew.  Where there are clusters, their
+ * blocks' turns are shorter, and which block runs first is drawn from the
+ * seed. */
 enum { TURN_PS = 1000 * FGS__SIM_PS_PER_NS };
 
-void fgs__sim_sm_run(struct fgs__sim_sm *sm, uint64_t until)
+static void run_slots(struct fgs__sim_sm *sm, uint32_t first, uint64_t to)
 {
-    uint64_t t = sm->now_ps;
+    uint32_t n = sm->cfg->sm_blocks;
+
+    for (uint32_t k = 0; k < n; k++) {
+        struct fgs__sim_slot *slot = &sm->slot[first + k < n ? first + k
+                                                             : first + k - n];
+
+        if (slot->grid && slot->wake_ps < to)
+            run_slot(sm, slot, to);
+    }
+}
+
+/* A block that another one of its cluster woke runs again in the same turn. */
+static void run_turn(struct fgs__sim_sm *const *group, uint32_t count,
+                     uint64_t to, uint64_t *rng)
+{
+    bool again = true;
+    uint64_t draw;
+
+    while (again) {
+        draw = rng ? fgs__sim_random(rng) : 0;
+        again = false;
+        for (uint32_t k = 0; k < count; k++) {
+            struct fgs__sim_sm *sm = group[(k + draw) % count];
+
+            sm->woken = false;
+            run_slots(sm, (uint32_t)(draw >> 32) % sm->cfg->sm_blocks, to);
+        }
+        for (uint32_t k = 0; k < count; k++)
+            again |= group[k]->woken;
+    }
+}
+
+static void set_wake(struct fgs__sim_sm *sm)
+{
     uint64_t wake = FGS__SIM_NEVER;
 
-    while (t < until) {
-        uint64_t to = until - t > TURN_PS ? t + TURN_PS : until;
-
-        sm->now_ps = t;
-        for (uint32_t i = 0; i < sm->cfg->sm_blocks; i++) {
-            if (sm->slot[i].grid && sm->slot[i].wake_ps < to)
-                run_slot(sm, &sm->slot[i], to);
-        }
-        t = to;
-    }
-    sm->now_ps = until;
     for (uint32_t i = 0; i < sm->cfg->sm_blocks; i++) {
         if (sm->slot[i].grid && sm->slot[i].wake_ps < wake)
             wake = sm->slot[i].wake_ps;
     }
     sm->wake_ps = wake;
+}
+
+void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
+                     uint64_t until)
+{
+    uint64_t t = group[0]->now_ps, turn = TURN_PS;
+    uint64_t *rng = group[0]->dev->clusters ? &group[0]->rng : NULL;
+
+    while (t < until) {
+        if (rng)
+            turn = TURN_PS / 16 + fgs__sim_random(rng) % TURN_PS;
+        for (uint32_t k = 0; k < count; k++)
+            group[k]->now_ps = t;
+        t = until - t > turn ? t + turn : until;
+        run_turn(group, count, t, rng);
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        group[k]->now_ps = until;
+        set_wake(group[k]);
+    }
 }
 
 void fgs__sim_sms_drop(struct fgs__sim_device *dev,

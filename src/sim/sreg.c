@@ -82,6 +82,20 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
         return b->ctaid[comp];
     case FGS__SR_NCTAID:
         return g->grid[comp];
+    case FGS__SR_CLUSTERID:
+        return b->ctaid[comp] / g->cluster[comp];
+    case FGS__SR_NCLUSTERID:
+        return g->grid[comp] / g->cluster[comp];
+    case FGS__SR_CLUSTER_CTAID:
+        return b->ctaid[comp] % g->cluster[comp];
+    case FGS__SR_CLUSTER_NCTAID:
+        return g->cluster[comp];
+    case FGS__SR_CLUSTER_CTARANK:
+        return b->rank;
+    case FGS__SR_CLUSTER_NCTARANK:
+        return g->cluster_size;
+    case FGS__SR_IS_EXPLICIT_CLUSTER:
+        return g->explicit_cluster ? UINT32_MAX : 0;
     case FGS__SR_LANEID:
         return lane;
     case FGS__SR_WARPID:
@@ -110,6 +124,13 @@ static bool is_same(enum fgs__ptx_sreg s)
     case FGS__SR_NTID:
     case FGS__SR_CTAID:
     case FGS__SR_NCTAID:
+    case FGS__SR_CLUSTERID:
+    case FGS__SR_NCLUSTERID:
+    case FGS__SR_CLUSTER_CTAID:
+    case FGS__SR_CLUSTER_NCTAID:
+    case FGS__SR_CLUSTER_CTARANK:
+    case FGS__SR_CLUSTER_NCTARANK:
+    case FGS__SR_IS_EXPLICIT_CLUSTER:
     case FGS__SR_WARPID:
     case FGS__SR_NWARPID:
     case FGS__SR_SMID:
@@ -147,6 +168,8 @@ static void broadcast(unsigned char *at, uint64_t v, unsigned bits)
     uint32_t word = (uint32_t)v;
     size_t lane;
 
+    if (bits == 1) /* a predicate is one mask */
+        memcpy(at, &word, 4);
     for (lane = 0; bits == 64 && lane < 32; lane++)
         memcpy(at + lane * 8, &v, 8);
     for (lane = 0; bits == 32 && lane < 32; lane++)

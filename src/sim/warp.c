@@ -6,6 +6,7 @@
  * that has not run for longest gets a quantum, so a lane that spins on what
  * another lane of its warp will write does not wait for ever.
  */
+#include "sim/cluster.h"
 #include "sim/warp.h"
 #include <stdarg.h>
 
@@ -317,6 +318,8 @@ const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
         b->end_ps = later(b->end_ps, w->now_ps);
     }
     fgs__sim_block_event(b, w->now_ps);
+    if (b->cluster || b->meets)
+        fgs__sim_cluster_check(b, w->now_ps);
     return NULL;
 }
 

@@ -196,6 +196,8 @@ typedef union CUlaunchAttributeValue_union {
         unsigned char default_, remote;
     } memSyncDomainMap;
     unsigned int sharedMemCarveout;
+    unsigned int clusterSchedulingPolicyPreference;
+    unsigned int portableClusterSizeMode;
     struct {
         unsigned int x, y, z;
     } clusterDim;

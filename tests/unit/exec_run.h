@@ -54,6 +54,7 @@ static inline struct fgs__sim_block *exec_block(struct exec *e, uint32_t x,
     g->grid[1] = 2;
     g->grid[2] = 3;
     g->blocks = 6;
+    g->cluster[0] = g->cluster[1] = g->cluster[2] = g->cluster_size = 1;
     g->block[0] = x;
     g->block[1] = y;
     g->block[2] = z;

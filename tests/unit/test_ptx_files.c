@@ -5,6 +5,7 @@
  *
  *   //: launch G x B          blocks and threads; N or X,Y,Z each
  *   //: shared N              dynamic shared bytes                 (default 0)
+ *   //: cluster N             blocks of a cluster, N or X,Y,Z   (default none)
  *   //: in TYPE VALUE...      bytes behind p_in
  *   //: out TYPE VALUE...     bytes behind p_out, zero before the launch
  *   //: fault WORDS           instead of out: the kernel faults, and the
@@ -39,7 +40,7 @@ static struct file {
     const char *path;
     char text[TEXT];
     size_t len;
-    unsigned grid[3], block[3], shared;
+    unsigned grid[3], block[3], cluster[3], shared;
     bool launch, has_out;
     char fault[200];
     struct bytes in, out;
@@ -164,6 +165,22 @@ static void parse_values(struct file *f, unsigned line, struct bytes *b,
     }
 }
 
+/* N or X,Y,Z; where it ends. */
+static char *parse_size(struct file *f, unsigned line, char *s, unsigned out[3])
+{
+    for (int d = 0; d < 3; d++)
+        out[d] = 1;
+    for (int d = 0; d < 3; d++) {
+        out[d] = (unsigned)strtoul(s, &s, 10);
+        if (!out[d])
+            refuse(f, line, "a size that is no number above 0");
+        if (*s != ',')
+            break;
+        s++;
+    }
+    return s;
+}
+
 static void parse_launch(struct file *f, unsigned line, char *s)
 {
     unsigned *const size[2] = { f->grid, f->block };
@@ -172,16 +189,7 @@ static void parse_launch(struct file *f, unsigned line, char *s)
     if (f->launch || !x)
         refuse(f, line, "a second launch, or not G x B");
     for (int k = 0; k < 2; k++) {
-        for (int d = 0; d < 3; d++)
-            size[k][d] = 1;
-        for (int d = 0; d < 3; d++) {
-            size[k][d] = (unsigned)strtoul(end, &end, 10);
-            if (!size[k][d])
-                refuse(f, line, "a size that is no number above 0");
-            if (*end != ',')
-                break;
-            end++;
-        }
+        end = parse_size(f, line, end, size[k]);
         if (k ? *end : end != x)
             refuse(f, line, "not G x B");
         end = x + 3;
@@ -200,6 +208,9 @@ static void parse_line(struct file *f, unsigned line, char *word)
         refuse(f, line, "nothing behind \"%s\"", word);
     if (!strcmp(word, "launch")) {
         parse_launch(f, line, rest);
+    } else if (!strcmp(word, "cluster")) {
+        if (*parse_size(f, line, rest, f->cluster))
+            refuse(f, line, "cluster is not N or X,Y,Z");
     } else if (!strcmp(word, "shared")) {
         f->shared = (unsigned)strtoul(rest, &end, 10);
         if (*end)
@@ -287,13 +298,20 @@ static CUresult launch(struct file *f, CUmodule mod, CUdeviceptr in,
                        CUdeviceptr out)
 {
     void *params[] = { &in, &out };
+    CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
+    CUlaunchConfig c = { f->grid[0], f->grid[1], f->grid[2], f->block[0],
+                         f->block[1], f->block[2], f->shared, NULL, &attr,
+                         !!f->cluster[0] };
     CUfunction k;
     CUresult cu;
 
+    attr.value.clusterDim.x = f->cluster[0];
+    attr.value.clusterDim.y = f->cluster[1];
+    attr.value.clusterDim.z = f->cluster[2];
     ok(f, f->entry, fgs__sim_cuModuleGetFunction(&k, mod, f->entry), "");
-    cu = fgs__sim_cuLaunchKernel(k, f->grid[0], f->grid[1], f->grid[2],
-                                 f->block[0], f->block[1], f->block[2],
-                                 f->shared, NULL, params, NULL);
+    ok(f, f->entry, fgs__sim_cuFuncSetAttribute(
+        k, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), "");
+    cu = fgs__sim_cuLaunchKernelEx(&c, k, params, NULL);
     return cu ? cu : fgs__sim_cuCtxSynchronize();
 }
 

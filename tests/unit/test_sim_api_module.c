@@ -278,7 +278,7 @@ static void launch_attributes_are_checked(void **state)
     OK(cuLaunchKernelEx(&c, f, params, NULL));
     a.value.sharedMemCarveout = 101;
     CU(cuLaunchKernelEx(&c, f, params, NULL), ERROR_INVALID_VALUE);
-    a.id = 4; /* cluster dimension */
+    a.id = 3; /* synchronization policy of a stream */
     CU(cuLaunchKernelEx(&c, f, params, NULL), ERROR_NOT_SUPPORTED);
     c.attrs = NULL;
     CU(cuLaunchKernelEx(&c, f, params, NULL), ERROR_INVALID_VALUE);
