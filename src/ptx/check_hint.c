@@ -36,6 +36,25 @@ static void check_maxnreg(struct fgs__check *c)
                          ".target is %s", c->p->m->target);
 }
 
+/* Into a cache, or of a tensor map, which has spaces of its own. */
+static void check_prefetch(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool map = i->mod[FGS__G_TENSORMAP], cache = i->mod[FGS__G_TO_CACHE];
+    bool held = i->space[0] == FGS__M_PARAM || i->space[0] == FGS__M_CONST;
+
+    if (map && cache)
+        fgs__check_mod_error(c, FGS__G_TO_CACHE, "'.tensormap' and '.%s' "
+                             "exclude each other",
+                             fgs__mods[i->mod[FGS__G_TO_CACHE]].word);
+    else if (!map && !cache)
+        fgs__check_error(c, "one of .L1 .L2 .L2::evict_last .L2::evict_normal "
+                         "is needed");
+    else if (i->space[0] && map != held)
+        fgs__check_mod_error(c, FGS__G_SPACE, "'.%s' is not allowed",
+                             fgs__mods[i->space[0]].word);
+}
+
 void fgs__check_hint(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -45,6 +64,8 @@ void fgs__check_hint(struct fgs__check *c)
                          i->mod[FGS__G_EVENT_MASK] ? 65535 : 15, "the event");
     else if (i->op == FGS__OP_SETMAXNREG)
         check_maxnreg(c);
+    else if (i->op == FGS__OP_PREFETCH)
+        check_prefetch(c);
     else if (i->op != FGS__OP_POLICY_FRACTIONAL)
         fgs__check_range(c, &i->operand[1], 128, 128, "the size");
     else if (i->operands > 1)

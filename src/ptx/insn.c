@@ -180,6 +180,21 @@ static bool parse_vector(struct fgs__parse *p, struct fgs__ptx_operand *o,
         keep_children(p, o, list, n);
 }
 
+/* A tensor map's coordinates, and before them what overrides its values. */
+static bool parse_attributes(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                             bool strict, int depth)
+{
+    struct fgs__ptx_operand list[CHILDREN];
+    unsigned n = 0;
+
+    while ((!strict || p->tensor) && fgs__parse_accept(p, ',')) {
+        n -= n == CHILDREN; /* too many is an error of every rule */
+        if (!parse_operand(p, &list[n++], false, strict, depth + 1))
+            return false;
+    }
+    return !n || keep_children(p, o, list, n);
+}
+
 /* [base], [base + offset], [offset], [tensor map, {coordinates}] */
 static bool parse_addr(struct fgs__parse *p, struct fgs__ptx_operand *o,
                        bool strict, int depth)
@@ -206,14 +221,8 @@ static bool parse_addr(struct fgs__parse *p, struct fgs__ptx_operand *o,
     } else if (!parse_offset(p, &o->offset)) {
         return false;
     }
-    /* A tensor map's coordinates and attributes. */
-    while (!strict && fgs__parse_accept(p, ',')) {
-        struct fgs__ptx_operand ignored;
-
-        if (!parse_operand(p, &ignored, false, strict, depth + 1))
-            return false;
-    }
-    return fgs__parse_expect(p, ']', "'+' or ']'");
+    return parse_attributes(p, o, strict, depth) &&
+        fgs__parse_expect(p, ']', "'+' or ']'");
 }
 
 /* !p: a predicate, or a constant expression. */
@@ -397,7 +406,10 @@ static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
     struct fgs__ptx_operand list[OPERANDS];
     struct fgs__pending *before = p->scope->pending;
     bool ok;
-    unsigned n = parse_list(p, list, label, &ok);
+    unsigned n;
+
+    p->tensor = i->mod[FGS__G_DIM];
+    n = parse_list(p, list, label, &ok);
 
     i->operand = none;
     if (n) {

@@ -132,7 +132,8 @@ enum fgs__ptx_operand_kind {
     FGS__O_SREG,  /* sreg; comp 0 x, 1 y, 2 z                                */
     FGS__O_SYM,   /* address of a variable or function, + offset             */
     FGS__O_LABEL, /* sym                                                     */
-    FGS__O_ADDR,  /* [base + offset]: sym is a REG or VAR, NULL = [offset]   */
+    FGS__O_ADDR,  /* [base + offset]: sym is a REG or VAR, NULL = [offset];
+                     child...: a tensor map's coordinates                    */
     FGS__O_VEC,   /* {child...}                                              */
     FGS__O_PAIR,  /* child[0] | child[1]                                     */
     FGS__O_SINK   /* _                                                       */

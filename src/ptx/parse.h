@@ -77,6 +77,7 @@ struct fgs__parse {
     struct fgs__ptx_sym **regs;
     size_t reg_cap, reg_count;
     uint32_t dynamic_align;      /* of extern shared arrays in use, 0 = none */
+    bool tensor;                 /* [map, {coordinates}] may stand here      */
     struct fgs__ptx_sym *label;  /* declared by the statement before, or NULL */
     uint64_t param_top, param_most; /* places of the body's .param variables */
 };
@@ -219,6 +220,10 @@ void fgs__check_atom(struct fgs__check *c);
 void fgs__check_setp(struct fgs__check *c);
 void fgs__check_async(struct fgs__check *c);
 void fgs__check_hint(struct fgs__check *c);
+void fgs__check_tensor(struct fgs__check *c);
+void fgs__check_tensormap(struct fgs__check *c);
+void fgs__check_reduce(struct fgs__check *c);
+void fgs__check_bulk_size(struct fgs__check *c);
 void fgs__check_ldmatrix(struct fgs__check *c);
 void fgs__check_mma(struct fgs__check *c);
 void fgs__check_call(struct fgs__check *c);

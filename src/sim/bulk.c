@@ -6,11 +6,16 @@
  * that.  A load reads a chunk of global memory at its part's time; a store
  * reads all of its source first and writes it part by part, so that
  * wait_group.read can return while writes are still pending.
+ *
+ * Plain copies move their groups at once, the others chunk by chunk (piece.c).
+ * Data and completion go to each target block of the cluster, which is asked
+ * for when a part lands: it may have ended.
  */
 #include "sim/bulk.h"
 #include "sim/chunk.h"
+#include "sim/cluster.h"
 #include "sim/mbar.h"
-#include "sim/move.h"
+#include "sim/piece.h"
 
 enum { PARTS = 4 };
 
@@ -28,6 +33,10 @@ struct fgs__sim_copy {
     bool read, committed;
     uint32_t age; /* groups of the thread committed since   */
     char *data;   /* its source as read                     */
+    struct fgs__tensor_walk *walk; /* NULL = no tensor             */
+    struct fgs__sim_range range;   /* of the pieces                */
+    uint32_t generation;
+    bool plain;
 };
 
 /* ------------------------------------------------------------ life of one */
@@ -47,6 +56,7 @@ static void copy_free(const struct fgs__sim_block *b, struct fgs__sim_copy *c)
     const fgs_allocator *a = b->grid->code->alloc;
 
     fgs__free(a, c->data);
+    fgs__free(a, c->walk);
     fgs__free(a, c);
 }
 
@@ -92,13 +102,19 @@ bool fgs__sim_copy_start(struct fgs__sim_block *b,
     if (!c)
         return false;
     c->req = *req;
-    if (req->store && req->bytes) {
+    c->plain = !req->tensor && !req->peer && !req->masked && !req->left &&
+               !req->right && !req->reduction.op;
+    if (req->store && req->bytes)
         c->data = fgs__alloc(a, req->bytes);
-        if (!c->data) {
-            fgs__free(a, c);
-            return false;
-        }
+    if (req->tensor)
+        c->walk = fgs__alloc(a, sizeof *c->walk);
+    if ((req->store && req->bytes && !c->data) || (req->tensor && !c->walk)) {
+        copy_free(b, c);
+        return false;
     }
+    if (c->walk)
+        *c->walk = *req->tensor;
+    c->generation = fgs__sim_mem_generation(b->sm->mem);
     c->check =
         fgs__sim_check_make(req->store ? FGS_MECHANISM_DISABLED : req->mech,
                             (fgs_sim_sample)cfg->sample);
@@ -178,18 +194,103 @@ static bool move_part(struct fgs__sim_block *b, struct fgs__sim_copy *c,
     return hit;
 }
 
+static struct fgs__sim_piece piece_of(struct fgs__sim_block *b,
+                                      struct fgs__sim_copy *c)
+{
+    return (struct fgs__sim_piece){.r = &c->req,
+                                   .walk = c->walk,
+                                   .check = &c->check,
+                                   .mem = b->sm->mem,
+                                   .rng = &b->rng,
+                                   .chunks = c->chunks,
+                                   .range = &c->range,
+                                   .generation = &c->generation,
+                                   .row_at = UINT32_MAX};
+}
+
+static void missing(struct fgs__sim_block *b, const struct fgs__sim_copy *c,
+                    const struct fgs__sim_piece *p)
+{
+    fgs__sim_fault(b->grid, CUDA_ERROR_ILLEGAL_ADDRESS, c->req.src, b->linear,
+                   c->req.thread, "the %s of a %s, global address 0x%llx, is "
+                   "not inside any allocation",
+                   c->req.store ? "destination" : "source",
+                   c->walk ? "tensor copy" : "bulk copy",
+                   (unsigned long long)p->missing);
+    b->faulted = true;
+}
+
+/* One chunk of a load or peer copy to all its blocks. */
+static bool land_piece(struct fgs__sim_block *b, struct fgs__sim_copy *c,
+                       struct fgs__sim_piece *p, uint32_t n,
+                       struct fgs__sim_block *const *to, uint32_t blocks)
+{
+    bool hit = false;
+    char v[16];
+
+    if (c->req.peer)
+        memcpy(v, b->shared + c->req.from + 16 * (size_t)n, 16);
+    else if (!fgs__sim_piece_load(p, n, v, &hit)) {
+        missing(b, c, p);
+        return false;
+    }
+    for (uint32_t k = 0; k < blocks; k++) {
+        uint32_t at = fgs__sim_piece_at(p, c->req.shared, n);
+
+        if (c->req.reduction.op)
+            fgs__sim_reduce(to[k]->shared + at, v, 16, &c->req.reduction);
+        else
+            fgs__sim_piece_put(to[k]->shared, at, v);
+    }
+    return hit;
+}
+
+/* As move_part, chunk by chunk. */
+static bool move_pieces(struct fgs__sim_block *b, struct fgs__sim_copy *c,
+                        struct fgs__sim_block *const *to, uint32_t blocks,
+                        uint32_t *bytes)
+{
+    uint32_t from = (uint32_t)((uint64_t)c->groups * c->part / c->parts);
+    uint32_t end = (uint32_t)((uint64_t)c->groups * (c->part + 1) / c->parts);
+    struct fgs__sim_piece p = piece_of(b, c);
+    bool hit = false;
+
+    *bytes = 0;
+    for (; from < end && !b->faulted; from++) {
+        uint32_t first = c->at * c->group;
+        uint32_t count =
+            c->chunks - first < c->group ? c->chunks - first : c->group;
+
+        for (uint32_t k = 0; k < count && !b->faulted; k++) {
+            uint32_t n = first + (c->backward ? count - 1 - k : k);
+
+            if (!c->req.store)
+                hit |= land_piece(b, c, &p, n, to, blocks);
+            else if (!fgs__sim_piece_store(&p, n, c->data + 16 * (size_t)n))
+                missing(b, c, &p);
+        }
+        *bytes += 16 * count;
+        c->at = c->at + c->step >= c->groups ? c->at + c->step - c->groups
+                                             : c->at + c->step;
+    }
+    c->part++;
+    return hit;
+}
+
 /* The report comes first, else it could miss the phase that the bytes
  * complete (guide 4.6.3.1: the report belongs to the phase). */
 static void complete_bytes(struct fgs__sim_block *b, struct fgs__sim_copy *c,
-                           uint32_t bytes, bool hit)
+                           struct fgs__sim_block *at, uint32_t bytes, bool hit)
 {
-    uint64_t *bar = (uint64_t *)(void *)(b->shared + c->req.bar), before;
+    uint64_t *bar = (uint64_t *)(void *)(at->shared + c->req.bar), before;
     enum fgs__mbar_rule rule;
 
-    if (!b->mbar_live[c->req.bar / 8]) {
+    if (!at->mbar_live[c->req.bar / 8]) {
         part_fault(b, c, CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                   "the mbarrier object was invalidated while a bulk copy "
-                   "was tracked by it");
+                   at == b ? "the mbarrier object was invalidated while a bulk "
+                             "copy was tracked by it"
+                           : "there is no initialized mbarrier object in "
+                             "another block that a bulk copy goes to");
         return;
     }
     before = *bar;
@@ -199,19 +300,80 @@ static void complete_bytes(struct fgs__sim_block *b, struct fgs__sim_copy *c,
     if (rule != FGS__MBAR_OK)
         part_fault(b, c, CUDA_ERROR_ILLEGAL_INSTRUCTION, fgs__mbar_text(rule));
     if (fgs__mbar_primary(before) != fgs__mbar_primary(*bar))
-        fgs__sim_block_event(b, c->due_ps);
+        fgs__sim_peer_event(at, c->due_ps);
+}
+
+static struct fgs__sim_block *target(struct fgs__sim_block *b,
+                                     struct fgs__sim_copy *c, uint32_t rank)
+{
+    const char *why = NULL;
+    struct fgs__sim_block *t = fgs__sim_peer(b, rank, &why);
+
+    if (t)
+        return t;
+    fgs__sim_fault(b->grid, CUDA_ERROR_ILLEGAL_ADDRESS, c->req.src, b->linear,
+                   c->req.thread, "block %u, which a bulk copy goes to, %s",
+                   rank, why ? why : "does not exist in the cluster");
+    b->faulted = true;
+    return NULL;
+}
+
+/* The blocks that data and completion go to; 0 after a fault. */
+static uint32_t targets_of(struct fgs__sim_block *b, struct fgs__sim_copy *c,
+                           struct fgs__sim_block *to[32],
+                           struct fgs__sim_block *bar[32])
+{
+    uint32_t n = 0, mask = c->req.targets;
+
+    if (!mask) {
+        to[0] = bar[0] = b;
+        return 1;
+    }
+    for (; mask; mask &= mask - 1, n++) {
+        uint32_t rank = (uint32_t)__builtin_ctz(mask);
+        uint32_t with = c->req.pair ? (rank & ~1u) | (c->req.bar_rank & 1)
+                                    : rank;
+
+        to[n] = target(b, c, rank);
+        bar[n] = to[n] ? target(b, c, with) : NULL;
+        if (!bar[n])
+            return 0;
+    }
+    return n;
 }
 
 static void load_part(struct fgs__sim_block *b, struct fgs__sim_copy *c)
 {
-    const char *src = global_side(b, c);
-    uint32_t bytes;
+    struct fgs__sim_block *to[32], *bar[32];
+    uint32_t blocks = targets_of(b, c, to, bar), bytes;
     bool hit;
 
-    if (b->faulted)
+    if (!blocks)
         return;
-    hit = move_part(b, c, (char *)b->shared + c->req.shared, src, &bytes);
-    complete_bytes(b, c, bytes, hit);
+    if (c->plain && blocks == 1) {
+        const char *src = global_side(b, c);
+
+        if (b->faulted)
+            return;
+        hit = move_part(b, c, (char *)to[0]->shared + c->req.shared, src,
+                        &bytes);
+    } else {
+        hit = move_pieces(b, c, to, blocks, &bytes);
+    }
+    for (uint32_t k = 0; k < blocks && !b->faulted; k++)
+        complete_bytes(b, c, bar[k], bytes, hit);
+}
+
+/* The source of a store, in the order of its chunks. */
+static void read_source(struct fgs__sim_block *b, struct fgs__sim_copy *c)
+{
+    struct fgs__sim_piece p = piece_of(b, c);
+
+    for (uint32_t n = 0; c->walk && n < c->chunks; n++)
+        fgs__sim_piece_get(b->shared, fgs__sim_piece_at(&p, c->req.shared, n),
+                           c->data + 16 * (size_t)n);
+    if (!c->walk && c->data)
+        memcpy(c->data, b->shared + c->req.shared, c->req.bytes);
 }
 
 static void store_part(struct fgs__sim_block *b, struct fgs__sim_copy *c)
@@ -220,17 +382,19 @@ static void store_part(struct fgs__sim_block *b, struct fgs__sim_copy *c)
     uint32_t bytes;
 
     if (!c->read) {
-        if (c->data)
-            memcpy(c->data, b->shared + c->req.shared, c->req.bytes);
+        read_source(b, c);
         c->read = true;
         fgs__sim_block_event(b, c->due_ps);
         return;
     }
-    dst = global_side(b, c);
+    dst = c->plain ? global_side(b, c) : NULL;
     if (b->faulted)
         return;
-    move_part(b, c, dst, c->data, &bytes);
-    if (c->part == c->parts)
+    if (c->plain)
+        move_part(b, c, dst, c->data, &bytes);
+    else
+        move_pieces(b, c, NULL, 0, &bytes);
+    if (c->part == c->parts && !b->faulted)
         fgs__sim_block_event(b, c->due_ps);
 }
 
@@ -284,10 +448,13 @@ bool fgs__sim_copies_pending(const struct fgs__sim_block *b, int64_t thread,
 bool fgs__sim_copies_orphaned(struct fgs__sim_block *b)
 {
     for (const struct fgs__sim_copy *c = b->copies; c; c = c->next) {
-        if (c->req.store && c->read)
+        uint32_t targets = c->req.targets;
+
+        if (c->req.store ? c->read
+                         : !c->req.peer && targets && !(targets >> b->rank & 1))
             continue;
         part_fault(b, c, CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                   c->req.store
+                   c->req.store || c->req.peer
                        ? "the block ended before this bulk copy had read its "
                          "shared memory: cp.async.bulk.wait_group comes first"
                        : "the block ended while this bulk copy was writing "

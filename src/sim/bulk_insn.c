@@ -1,27 +1,27 @@
-/* bulk_insn.c -- cp.async.bulk and its groups */
-#include "sim/access.h"
-#include "sim/bulk.h"
+/* bulk_insn.c -- cp.async.bulk, cp.reduce.async.bulk, their groups, st.bulk */
+#include "sim/bulk_issue.h"
+#include "sim/cluster.h"
 #include "sim/latency.h"
-#include "sim/mbar.h"
 
 enum {
-    OP_SHARED = 0,
-    OP_GLOBAL = 1,
-    OP_BYTES = 2,
-    OP_BAR = 3,
-    AUX_MECH = 0,
-    AUX_FLAGS = 1
+    OP_BYTES = FGS__BULK_REST,
+    OP_LEFT,
+    OP_RIGHT,
+    OP_MASK
 };
-/* Flags; an address operand keeps its offset in aux[] or imm. */
-enum { STORE = 1, SHARED32 = 2, GLOBAL32 = 4, BAR32 = 8, READ = 1 };
-enum { AUX_SHARED_OFF = 2, AUX_BAR_OFF = 3 };
 
-/* Global side: 16-byte aligned and inside one allocation. */
+/* Global side: 16-byte aligned and inside one allocation, but for the bytes
+ * that may be missing. */
 static bool check_global(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                          int lane, struct fgs__sim_copy_req *r)
 {
     const char *what = r->store ? "destination" : "source";
+    uint32_t bytes = r->bytes > r->left + (uint32_t)r->right
+                         ? r->bytes - r->left - r->right : 0;
 
+    r->global = fgs__sim_lane_addr(w, i->op[FGS__BULK_MEMORY],
+                                   i->aux[FGS__BULK_FLAGS] & FGS__BULK_MEMORY32,
+                                   i->imm, lane);
     if (r->global & 15) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS, lane,
                             "the %s of a bulk copy, global address 0x%llx, is "
@@ -30,62 +30,62 @@ static bool check_global(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
         return false;
     }
     r->generation = fgs__sim_mem_generation(w->sm->mem);
-    r->host = fgs__sim_global(w, r->global, r->bytes);
-    if (!r->host && r->bytes) {
+    r->host = fgs__sim_global(w, r->global + r->left, bytes);
+    if (!r->host && bytes) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
                             "the %s of a bulk copy, %u bytes at global "
                             "address 0x%llx, is not inside any allocation",
-                            what, r->bytes, (unsigned long long)r->global);
+                            what, bytes,
+                            (unsigned long long)r->global + r->left);
         return false;
     }
     return true;
 }
 
-/* A load is tracked by an initialized barrier; one that reports needs a v1
- * barrier, which stores the report (guide 4.6.3.1). */
-static bool check_bar(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                      int lane, struct fgs__sim_copy_req *r)
+/* A peer copy's source is the block's own, its destination another's. */
+static bool check_peer(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                       int lane, struct fgs__sim_copy_req *r)
 {
-    uint64_t addr =
-        fgs__sim_lane_addr(w, i->op[OP_BAR], i->aux[AUX_FLAGS] & BAR32,
-                           (int32_t)i->aux[AUX_BAR_OFF], lane);
-    uint64_t bar;
+    bool narrow = i->aux[FGS__BULK_FLAGS] & FGS__BULK_MEMORY32;
+    uint64_t addr = fgs__sim_lane_addr(w, i->op[FGS__BULK_MEMORY], narrow,
+                                       i->imm, lane);
 
-    if (!fgs__sim_shared_offset(w, i, lane, addr, false, 8, 8,
-                                "mbarrier object of a bulk copy", &r->bar))
-        return false;
-    if (!w->block->mbar_live[r->bar / 8]) {
+    if (!r->targets) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
-                            "there is no initialized mbarrier object at "
-                            "shared address 0x%x",
-                            r->bar);
+                            "the destination of a bulk copy from .shared::cta "
+                            "must be in another block of the cluster");
         return false;
     }
-    memcpy(&bar, w->block->shared + r->bar, sizeof bar);
-    if (r->mech != FGS_MECHANISM_DISABLED && !fgs__mbar_layout(bar)) {
+    return fgs__sim_shared_offset(w, i, lane, addr, false, r->bytes, 16,
+                                  "source of a bulk copy", &r->from);
+}
+
+static bool read_oob(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                     int lane, struct fgs__sim_copy_req *r)
+{
+    uint32_t left = ((const uint32_t *)fgs__sim_at(w, i->op[OP_LEFT]))[lane];
+    uint32_t right = ((const uint32_t *)fgs__sim_at(w, i->op[OP_RIGHT]))[lane];
+
+    if (left > 15 || right > 15) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
-                            "a copy with a validity report mechanism must be "
-                            "tracked by a layout::v1 barrier; the one at "
-                            "shared address 0x%x is layout::v0",
-                            r->bar);
+                            "%u bytes of a bulk copy cannot be ignored, 15 "
+                            "are the most",
+                            left > right ? left : right);
         return false;
     }
+    r->left = (uint8_t)left;
+    r->right = (uint8_t)right;
     return true;
 }
 
 static bool issue_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                        int lane)
 {
-    uint32_t flags = i->aux[AUX_FLAGS];
-    struct fgs__sim_copy_req r = {.src = i->src, .store = flags & STORE};
-    uint64_t shared = fgs__sim_lane_addr(w, i->op[OP_SHARED], flags & SHARED32,
-                                         (int32_t)i->aux[AUX_SHARED_OFF], lane);
+    const struct fgs__ptx_insn *src = i->src;
+    uint32_t flags = i->aux[FGS__BULK_FLAGS];
+    struct fgs__sim_copy_req r = {
+        .bytes = ((const uint32_t *)fgs__sim_at(w, i->op[OP_BYTES]))[lane]};
 
-    r.thread = (int64_t)w->id * 32 + lane;
-    r.mech = (fgs_mechanism)i->aux[AUX_MECH];
-    r.bytes = ((const uint32_t *)fgs__sim_at(w, i->op[OP_BYTES]))[lane];
-    r.global =
-        fgs__sim_lane_addr(w, i->op[OP_GLOBAL], flags & GLOBAL32, i->imm, lane);
     if (r.bytes & 15) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
                             "the size of a bulk copy, %u bytes, is not a "
@@ -93,18 +93,21 @@ static bool issue_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                             r.bytes);
         return false;
     }
-    if (!fgs__sim_shared_offset(w, i, lane, shared, false, r.bytes, 16,
-                                r.store ? "source of a bulk copy"
-                                        : "destination of a bulk copy",
-                                &r.shared) ||
-        !check_global(w, i, lane, &r) ||
-        (!r.store && !check_bar(w, i, lane, &r)))
+    if (flags & FGS__BULK_OOB && !read_oob(w, i, lane, &r))
         return false;
-    if (fgs__sim_copy_start(w->block, &r, w->now_ps))
-        return true;
-    fgs__sim_warp_fault(w, i, CUDA_ERROR_OUT_OF_MEMORY, lane,
-                        "the host has no memory for a bulk copy");
-    return false;
+    if (src->op == FGS__OP_BULK_REDUCE) {
+        r.reduction.op = (uint8_t)src->mod[FGS__G_ATOM];
+        r.reduction.type = src->type[0];
+        r.reduction.keep = src->mod[FGS__G_NOFTZ];
+    }
+    if (flags & FGS__BULK_MASK) {
+        r.masked = true;
+        r.mask = ((const uint16_t *)fgs__sim_at(w, i->op[OP_MASK]))[lane];
+    }
+    return fgs__sim_bulk_where(w, i, lane, r.bytes, 16, &r) &&
+           (r.peer ? check_peer(w, i, lane, &r)
+                   : check_global(w, i, lane, &r)) &&
+           fgs__sim_bulk_start(w, i, lane, &r);
 }
 
 static const struct fgs__sim_insn *run_copy(struct fgs__sim_warp *w,
@@ -116,6 +119,8 @@ static const struct fgs__sim_insn *run_copy(struct fgs__sim_warp *w,
     fgs__sim_warp_delay(w, FGS__SIM_ISSUE_PS);
     return i + 1;
 }
+
+/* ---------------------------------------------------------------- groups -- */
 
 static const struct fgs__sim_insn *run_commit(struct fgs__sim_warp *w,
                                               const struct fgs__sim_insn *i)
@@ -129,112 +134,126 @@ static const struct fgs__sim_insn *run_commit(struct fgs__sim_warp *w,
 static const struct fgs__sim_insn *run_wait(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
+    bool read = i->aux[FGS__BULK_FLAGS] & FGS__BULK_READ;
+
     for (uint32_t m = w->exec; m; m &= m - 1)
         if (fgs__sim_copies_pending(w->block,
                                     (int64_t)w->id * 32 + fgs__sim_lane(m),
-                                    (uint32_t)i->imm, i->aux[AUX_FLAGS] & READ))
+                                    (uint32_t)i->imm, read))
             return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT,
                                        FGS__SIM_NEVER);
     return i + 1;
 }
 
+/* --------------------------------------------------------------- st.bulk -- */
+
+/* Zeros to shared memory, a weak store of the thread (ISA 9.7.10, st.bulk). */
+static const struct fgs__sim_insn *run_st_bulk(struct fgs__sim_warp *w,
+                                               const struct fgs__sim_insn *i)
+{
+    const void *sizes = fgs__sim_at(w, i->op[OP_BYTES]);
+    bool wide = i->aux[FGS__BULK_AUX], generic = !i->src->space[0];
+
+    for (uint32_t m = w->exec; m; m &= m - 1) {
+        int lane = fgs__sim_lane(m);
+        uint64_t bytes = wide ? ((const uint64_t *)sizes)[lane]
+                              : ((const uint32_t *)sizes)[lane];
+        uint64_t addr = fgs__sim_lane_addr(
+            w, i->op[FGS__BULK_SHARED],
+            i->aux[FGS__BULK_FLAGS] & FGS__BULK_SHARED32,
+            (int32_t)i->aux[FGS__BULK_SHARED_OFF], lane);
+        uint32_t at;
+
+        if (bytes & 7)
+            return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                       lane, "the size of st.bulk, %llu "
+                                       "bytes, is not a multiple of 8",
+                                       (unsigned long long)bytes);
+        if (!fgs__sim_shared_offset(w, i, lane, addr, generic, bytes, 8,
+                                    "destination of st.bulk", &at))
+            return NULL;
+        memset(w->block->shared + at, 0, bytes);
+    }
+    fgs__sim_warp_delay(w, FGS__SIM_SHARED_PS);
+    return i + 1;
+}
+
+bool fgs__sim_sel_st_bulk(struct fgs__sim_decoder *d,
+                          const struct fgs__ptx_insn *src,
+                          struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_operand *size = &src->operand[1];
+    unsigned bits = 64;
+
+    out->run = run_st_bulk;
+    out->op[OP_BYTES] = size->kind == FGS__O_REG
+                            ? fgs__sim_ref_reg(d, size, &bits)
+                            : fgs__sim_ref_of(d, size, FGS__T_U64);
+    out->aux[FGS__BULK_AUX] = bits == 64;
+    return out->op[OP_BYTES] != FGS__SIM_NOREF &&
+           fgs__sim_bulk_take(d, src, &src->operand[0], FGS__BULK_SHARED,
+                              FGS__BULK_SHARED32,
+                              &out->aux[FGS__BULK_SHARED_OFF], out);
+}
+
 /* -------------------------------------------------------------- selector -- */
 
-static bool take_addr(struct fgs__sim_decoder *d,
-                      const struct fgs__ptx_insn *src,
-                      const struct fgs__ptx_operand *o, unsigned slot,
-                      uint32_t flag32, int64_t *offset,
-                      struct fgs__sim_insn *out)
+static bool take_value(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_operand *o,
+                       enum fgs__ptx_type type, unsigned slot,
+                       struct fgs__sim_insn *out)
 {
-    unsigned bits;
-
-    if (!fgs__sim_ref_addr(d, src, o, &out->op[slot], &bits, offset))
-        return false;
-    if (bits == 32)
-        out->aux[AUX_FLAGS] |= flag32;
-    if (*offset == (int32_t)*offset)
-        return true;
-    fgs__sim_decode_error(d, src, "an address offset needs more than 32 bits");
-    return false;
+    out->op[slot] = fgs__sim_ref_of(d, o, type);
+    return out->op[slot] != FGS__SIM_NOREF;
 }
 
-static bool is_shared(unsigned word)
-{
-    return word == FGS__M_SHARED || word == FGS__M_SHARED_CTA ||
-           word == FGS__M_SHARED_CLUSTER;
-}
-
-/* The two directions that are executed; a destination .shared::cluster is
- * the block itself, as long as there are no clusters.  A cache policy, last of
- * the operands, has no effect. */
-static bool take_direction(struct fgs__sim_decoder *d,
-                           const struct fgs__ptx_insn *src, bool *store)
-{
-    unsigned dst = src->space[0], from = src->space[1];
-    unsigned done = src->mod[FGS__G_COMPLETION];
-    unsigned operands = src->operands - !!src->mod[FGS__G_CACHE_HINT];
-    bool plain = !src->mod[FGS__G_MULTICAST] && !src->mod[FGS__G_IGNORE_OOB] &&
-                 !src->mod[FGS__G_CP_MASK];
-
-    if (plain && is_shared(dst) && from == FGS__M_GLOBAL && operands == 4 &&
-        done == FGS__M_MBAR_BYTES) {
-        *store = false;
-        return true;
-    }
-    if (plain && dst == FGS__M_GLOBAL && from == FGS__M_SHARED_CTA &&
-        operands == 3 && done == FGS__M_BULK_GROUP) {
-        *store = true;
-        return true;
-    }
-    fgs__sim_decode_error(d, src,
-                          "this form (spaces, masks, multicast, "
-                          "ignore_oob) is not executed");
-    return false;
-}
-
-static fgs_mechanism mechanism_of(unsigned word)
-{
-    switch (word) {
-#define MECH(id, name, sentinel, bits, checks)                                 \
-    case FGS__M_REPORT_##id:                                                   \
-        return FGS_MECHANISM_##id;
-#include "table/mechanism.def"
-#undef MECH
-    default:
-        return FGS_MECHANISM_DISABLED;
-    }
-}
-
+/* [to], [from], size {, left, right} {, [barrier]} {, blocks} {, policy}
+ * {, bytes}; a cache policy has no effect. */
 static bool select_copy(struct fgs__sim_decoder *d,
                         const struct fgs__ptx_insn *src,
                         struct fgs__sim_insn *out)
 {
     const struct fgs__ptx_operand *o = src->operand;
-    int64_t shared_off, global_off, bar_off = 0;
-    bool store;
+    bool store = src->space[0] == FGS__M_GLOBAL;
+    unsigned cast = src->mod[FGS__G_MULTICAST], n = 3;
+    uint32_t offset;
 
-    if (!take_direction(d, src, &store))
-        return false;
+    fgs__sim_bulk_flags(src, out);
     out->run = run_copy;
-    out->aux[AUX_FLAGS] = store ? STORE : 0;
-    out->aux[AUX_MECH] = mechanism_of(src->mod[FGS__G_REPORT]);
-    out->op[OP_BYTES] = fgs__sim_ref_of(d, &o[2], FGS__T_U32);
-    if (out->op[OP_BYTES] == FGS__SIM_NOREF ||
-        !take_addr(d, src, &o[store], OP_SHARED, SHARED32, &shared_off, out) ||
-        !take_addr(d, src, &o[!store], OP_GLOBAL, GLOBAL32, &global_off, out) ||
-        (!store && !take_addr(d, src, &o[3], OP_BAR, BAR32, &bar_off, out)))
+    if (!take_value(d, &o[2], FGS__T_U32, OP_BYTES, out) ||
+        !fgs__sim_bulk_take(d, src, &o[store], FGS__BULK_SHARED,
+                            FGS__BULK_SHARED32,
+                            &out->aux[FGS__BULK_SHARED_OFF], out) ||
+        !fgs__sim_bulk_take(d, src, &o[!store], FGS__BULK_MEMORY,
+                            FGS__BULK_MEMORY32, &offset, out))
         return false;
-    out->aux[AUX_SHARED_OFF] = (uint32_t)shared_off;
-    out->aux[AUX_BAR_OFF] = (uint32_t)bar_off;
-    out->imm = global_off;
-    return true;
+    out->imm = (int32_t)offset;
+    if (src->mod[FGS__G_IGNORE_OOB]) {
+        out->aux[FGS__BULK_FLAGS] |= FGS__BULK_OOB;
+        if (!take_value(d, &o[3], FGS__T_U32, OP_LEFT, out) ||
+            !take_value(d, &o[4], FGS__T_U32, OP_RIGHT, out))
+            return false;
+        n += 2;
+    }
+    if (!store &&
+        !fgs__sim_bulk_take(d, src, &o[n++], FGS__BULK_BAR, FGS__BULK_BAR32,
+                            &out->aux[FGS__BULK_BAR_OFF], out))
+        return false;
+    if (cast && !take_value(d, &o[n++], cast == FGS__M_MULTICAST_32B
+                            ? FGS__T_U32 : FGS__T_U16, FGS__BULK_CAST, out))
+        return false;
+    if (!src->mod[FGS__G_CP_MASK])
+        return true;
+    out->aux[FGS__BULK_FLAGS] |= FGS__BULK_MASK;
+    return take_value(d, &o[n + !!src->mod[FGS__G_CACHE_HINT]], FGS__T_U16,
+                      OP_MASK, out);
 }
 
 bool fgs__sim_sel_bulk(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
                        struct fgs__sim_insn *out)
 {
-    if (src->op == FGS__OP_BULK_COPY)
+    if (src->op == FGS__OP_BULK_COPY || src->op == FGS__OP_BULK_REDUCE)
         return select_copy(d, src, out);
     if (src->op == FGS__OP_BULK_COMMIT) {
         out->run = run_commit;
@@ -243,6 +262,23 @@ bool fgs__sim_sel_bulk(struct fgs__sim_decoder *d,
     out->run = run_wait;
     out->blocks = true;
     out->imm = (int64_t)src->operand[0].imm;
-    out->aux[AUX_FLAGS] = src->mod[FGS__G_READ] ? READ : 0;
+    out->aux[FGS__BULK_FLAGS] = src->mod[FGS__G_READ] ? FGS__BULK_READ : 0;
+    return true;
+}
+
+/* Prefetches into a cache that this device does not have. */
+static const struct fgs__sim_insn *run_hint(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    (void)w;
+    return i + 1;
+}
+
+bool fgs__sim_sel_bulk_hint(struct fgs__sim_decoder *d,
+                            const struct fgs__ptx_insn *src,
+                            struct fgs__sim_insn *out)
+{
+    (void)d, (void)src;
+    out->run = run_hint;
     return true;
 }

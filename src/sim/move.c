@@ -122,3 +122,14 @@ bool fgs__sim_move(char *dst, const char *src, uint32_t chunks, bool backward,
     /* The destination is the block's own: it still holds what was moved. */
     return hit && (check->any || sampled(dst, chunks, check, rng));
 }
+
+bool fgs__sim_inspect(const char chunk[16],
+                      const struct fgs__sim_check *check, uint64_t *rng)
+{
+    unsigned n = check->bits ? 128 / check->bits : 0;
+    bool hit = false;
+
+    for (unsigned e = 0; e < n && !hit; e++)
+        hit = element_matches(chunk, e, check);
+    return hit && (check->any || sampled(chunk, 1, check, rng));
+}

@@ -23,4 +23,8 @@ struct fgs__sim_check fgs__sim_check_make(fgs_mechanism mech,
 bool fgs__sim_move(char *dst, const char *src, uint32_t chunks, bool backward,
                    const struct fgs__sim_check *check, uint64_t *rng);
 
+/* Does the inspection find the sentinel in one chunk of 16 bytes? */
+bool fgs__sim_inspect(const char chunk[16],
+                      const struct fgs__sim_check *check, uint64_t *rng);
+
 #endif

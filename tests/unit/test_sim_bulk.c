@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "sim/bulk.h"
+#include "sim/cluster.h"
 #include "sim/mbar.h"
 
 /* ----------------------------------------------- a block and its memory -- */
@@ -42,6 +43,19 @@ uint32_t fgs__sim_mem_generation(struct fgs__sim_mem *mem)
 {
     (void)mem;
     return freed;
+}
+
+/* A block without a cluster. */
+struct fgs__sim_block *fgs__sim_peer(const struct fgs__sim_block *b,
+                                     uint32_t rank, const char **why)
+{
+    (void)why;
+    return rank ? NULL : (struct fgs__sim_block *)(uintptr_t)b;
+}
+
+void fgs__sim_peer_event(struct fgs__sim_block *b, uint64_t ps)
+{
+    fgs__sim_block_event(b, ps);
 }
 
 void fgs__sim_fault(struct fgs__sim_grid *g, CUresult cu,

@@ -344,26 +344,6 @@ static void run_without_memory_fails_and_leaves_nothing(void **state)
     assert_true(atomic_load(&c.calls) < c.at);
 }
 
-static void forms_that_are_not_executed_are_refused_at_load(void **state)
-{
-    static const char *const row[] = {
-        BAR TILE "mov.u16 %h1, 1;\ncp.async.bulk.shared::cluster.global"
-                 ".mbarrier::complete_tx::bytes.multicast::cluster [%r31], "
-                 "[%in], 16, [%r30], %h1;",
-        BAR TILE "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
-                 ".ignore_oob [%r31], [%in], 16, 0, 0, [%r30];",
-    };
-
-    (void)state;
-    for (size_t n = 0; n < sizeof row / sizeof *row; n++) {
-        struct ptx_run r = {.body = row[n], .quiet = true};
-
-        assert_int_equal(ptx_run(&r), CUDA_ERROR_INVALID_PTX);
-        assert_non_null(strstr(r.log, "error"));
-        assert_non_null(strstr(r.log, "cp.async.bulk"));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,7 +354,6 @@ int main(void)
         cmocka_unit_test(retry_loop_ends_when_the_producer_has_stored_the_tile),
         cmocka_unit_test(broken_copies_are_faults_that_name_the_rule),
         cmocka_unit_test(run_without_memory_fails_and_leaves_nothing),
-        cmocka_unit_test(forms_that_are_not_executed_are_refused_at_load),
     };
 
     return cmocka_run_group_tests_name("sim_bulk_insn", tests, NULL, NULL);
