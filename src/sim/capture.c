@@ -144,6 +144,7 @@ static CUresult capture(struct fgs__sim_op *op)
         goto nomem;
     if (op->kind == FGS__SIM_OP_KERNEL) {
         fit_edges(n, op->u.kernel.programmatic);
+        fgs__sim_node_attrs(n);
         if (!fire(s->ctx, c->id, op->u.kernel.trigger, n,
                   op->u.kernel.trigger_port) ||
             !fire(s->ctx, c->id, op->u.kernel.launched, n,

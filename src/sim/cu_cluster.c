@@ -276,15 +276,6 @@ CUresult fgs__sim_cuOccupancyMaxActiveClusters(int *numClusters,
 
 /* ------------------------------------------------------ nodes of a graph -- */
 
-static CUresult kernel_node(struct fgs__sim_ctx *ctx, CUgraphNode handle,
-                            struct fgs__sim_node **n)
-{
-    *n = fgs__sim_node_of(ctx, handle);
-    return *n && (*n)->type == CU_GRAPH_NODE_TYPE_KERNEL
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
-}
-
 static CUresult ask_of_node(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op,
                             const struct fgs__sim_ask *ask)
 {
@@ -317,78 +308,41 @@ CUresult fgs__sim_cluster_keep(struct fgs__sim_ctx *ctx,
     return ask_of_node(ctx, op, &from->u.kernel.ask);
 }
 
-CUresult fgs__sim_cuGraphKernelNodeSetAttribute(
-    CUgraphNode hNode, CUkernelNodeAttrID attr,
-    const CUkernelNodeAttrValue *value)
+CUresult fgs__sim_cluster_node_set(struct fgs__sim_ctx *ctx,
+                                   struct fgs__sim_node *n,
+                                   CUkernelNodeAttrID attr,
+                                   const CUkernelNodeAttrValue *value)
 {
-    struct fgs__sim_ask ask;
-    struct fgs__sim_node *n;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_ask ask = n->op->u.kernel.ask;
+    CUresult r = fgs__sim_cluster_attr(&ask, attr, value);
 
-    if (r)
-        return r;
-    r = value ? kernel_node(ctx, hNode, &n) : CUDA_ERROR_INVALID_VALUE;
-    if (r)
-        return fgs__sim_leave(r);
-    ask = n->op->u.kernel.ask;
-    r = fgs__sim_cluster_attr(&ask, attr, value);
-    if (!r)
-        r = ask_of_node(ctx, n->op, &ask);
-    return fgs__sim_leave(r);
+    return r ? r : ask_of_node(ctx, n->op, &ask);
 }
 
-CUresult fgs__sim_cuGraphKernelNodeGetAttribute(CUgraphNode hNode,
-                                                CUkernelNodeAttrID attr,
-                                                CUkernelNodeAttrValue *value)
+CUresult fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
+                                   CUkernelNodeAttrID attr,
+                                   CUkernelNodeAttrValue *value)
 {
-    const struct fgs__sim_ask *ask;
-    const uint32_t *dim;
-    struct fgs__sim_node *n;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    const struct fgs__sim_ask *ask = &n->op->u.kernel.ask;
+    const uint32_t *dim = attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+                              ? ask->dim
+                              : ask->preferred;
 
-    if (r)
-        return r;
-    r = value ? kernel_node(ctx, hNode, &n) : CUDA_ERROR_INVALID_VALUE;
-    if (r)
-        return fgs__sim_leave(r);
-    ask = &n->op->u.kernel.ask;
     memset(value, 0, sizeof *value);
-    dim = attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ? ask->dim
-                                                        : ask->preferred;
     switch (attr) {
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
         value->clusterDim.x = dim[0];
         value->clusterDim.y = dim[1];
         value->clusterDim.z = dim[2];
-        break;
+        return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         value->clusterSchedulingPolicyPreference = ask->policy;
-        break;
+        return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
         value->portableClusterSizeMode = ask->portable;
-        break;
+        return CUDA_SUCCESS;
     default:
-        r = CUDA_ERROR_NOT_SUPPORTED;
+        return CUDA_ERROR_NOT_SUPPORTED;
     }
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuGraphKernelNodeCopyAttributes(CUgraphNode dst,
-                                                  CUgraphNode src)
-{
-    struct fgs__sim_node *from, *to;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-
-    if (r)
-        return r;
-    r = kernel_node(ctx, src, &from);
-    if (!r)
-        r = kernel_node(ctx, dst, &to);
-    if (!r)
-        r = fgs__sim_cluster_keep(ctx, to->op, from->op);
-    return fgs__sim_leave(r);
 }

@@ -25,23 +25,25 @@ CUresult fgs__sim_read_deps(struct fgs__sim_ctx *ctx, struct fgs__sim_graph *g,
     return CUDA_SUCCESS;
 }
 
-/* What every call that adds a node is given. */
-struct place {
-    CUgraphNode *out;
-    CUgraph graph;
-    const CUgraphNode *deps;
-    size_t count;
-    const CUgraphEdgeData *data; /* NULL = plain edges */
-};
+/* Edges with data need both ends, to be checked. */
+static CUresult add_edges(struct fgs__sim_node *n,
+                          const struct fgs__sim_edges *deps)
+{
+    CUresult r = CUDA_SUCCESS;
+
+    for (size_t i = 0; !r && i < deps->count; i++)
+        r = fgs__sim_edge_add(deps->item[i].node, n, &deps->item[i].data);
+    return r;
+}
 
 /* Adds a node with an op that is made already; takes the op. */
-static CUresult add(struct fgs__sim_ctx *ctx, const struct place *p,
+static CUresult add(struct fgs__sim_ctx *ctx, const struct fgs__sim_place *p,
                     CUgraphNodeType type, struct fgs__sim_op *op,
                     struct fgs__sim_node **made)
 {
     struct fgs__sim_graph *g = fgs__sim_graph_of(ctx, p->graph);
     struct fgs__sim_edges deps = { NULL, 0, 0 };
-    struct fgs__sim_node *n;
+    struct fgs__sim_node *n = NULL;
     CUresult r = p->out && g && !g->instantiated
         ? fgs__sim_read_deps(ctx, g, p->deps, p->data, p->count, &deps)
         : CUDA_ERROR_INVALID_VALUE;
@@ -50,9 +52,13 @@ static CUresult add(struct fgs__sim_ctx *ctx, const struct place *p,
         fgs__sim_op_free(op);
         goto free_deps;
     }
-    n = fgs__sim_node_add(g, type, op, &deps);
+    n = fgs__sim_node_add(g, type, op, p->data ? NULL : &deps);
     r = n ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (n)
+    if (n && p->data)
+        r = add_edges(n, &deps);
+    if (r && n)
+        fgs__sim_node_free(n);
+    if (!r)
         *p->out = (CUgraphNode)n->handle;
     if (made)
         *made = n;
@@ -139,13 +145,15 @@ CUresult fgs__sim_node_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
         return memset_op(ctx, op, q->p);
     case CU_GRAPH_NODE_TYPE_HOST:
         return host_op(ctx, op, q->p);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return fgs__sim_values_op(ctx, op, q->p);
     default:
         *op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_EMPTY);
         return *op ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
 }
 
-static CUresult add_params(const struct place *p,
+CUresult fgs__sim_add_node(const struct fgs__sim_place *p,
                            const struct fgs__sim_params *q, CUevent event)
 {
     struct fgs__sim_node *n = NULL;
@@ -170,10 +178,10 @@ static CUresult add_params(const struct place *p,
 }
 
 #define ADD(kind, v, kern, event)                                              \
-    struct place p = { out, graph, deps, count, NULL };                        \
+    struct fgs__sim_place p = { out, graph, deps, count, NULL };               \
     struct fgs__sim_params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };         \
                                                                                \
-    return add_params(&p, &q, event)
+    return fgs__sim_add_node(&p, &q, event)
 
 CUresult fgs__sim_cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph,
                                        const CUgraphNode *deps, size_t count,
@@ -234,11 +242,9 @@ CUresult fgs__sim_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph,
     ADD(WAIT_EVENT, NULL, NULL, event ? event : (CUevent)1);
 }
 
-CUresult fgs__sim_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph,
-                                           const CUgraphNode *deps,
-                                           size_t count, CUgraph childGraph)
+CUresult fgs__sim_add_child(const struct fgs__sim_place *p, CUgraph graph,
+                            bool move)
 {
-    struct place p = { out, graph, deps, count, NULL };
     struct fgs__sim_graph *child, *copy = NULL;
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
@@ -247,16 +253,20 @@ CUresult fgs__sim_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph,
 
     if (r)
         return r;
-    child = fgs__sim_graph_of(ctx, childGraph);
-    r = child && !child->instantiated && childGraph != graph
-        ? fgs__sim_graph_copy(&copy, child, false)
-        : CUDA_ERROR_INVALID_VALUE;
+    child = fgs__sim_graph_of(ctx, graph);
+    if (!child || child->instantiated || graph == p->graph ||
+        (move && child->owned))
+        r = CUDA_ERROR_INVALID_VALUE;
+    else if (move)
+        copy = child;
+    else
+        r = fgs__sim_graph_copy(&copy, child, false);
     if (r)
         goto leave;
     op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_EMPTY);
-    r = op ? add(ctx, &p, CU_GRAPH_NODE_TYPE_GRAPH, op, &n)
+    r = op ? add(ctx, p, CU_GRAPH_NODE_TYPE_GRAPH, op, &n)
            : CUDA_ERROR_OUT_OF_MEMORY;
-    if (r)
+    if (r && !move)
         fgs__sim_graph_free(copy);
     if (!r) {
         copy->owned = true;
@@ -264,6 +274,22 @@ CUresult fgs__sim_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph,
     }
 leave:
     return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph,
+                                           const CUgraphNode *deps,
+                                           size_t count, CUgraph childGraph)
+{
+    struct fgs__sim_place p = { out, graph, deps, count, NULL };
+
+    return fgs__sim_add_child(&p, childGraph, false);
+}
+
+CUresult fgs__sim_cuGraphAddBatchMemOpNode(
+    CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, size_t count,
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS *v)
+{
+    ADD(BATCH_MEM_OP, v, NULL, NULL);
 }
 
 CUresult fgs__sim_event_node(CUevent event, CUstream stream,

@@ -25,7 +25,34 @@ static CUresult replace(struct fgs__sim_ctx *ctx, struct fgs__sim_node *n,
     return CUDA_SUCCESS;
 }
 
-static CUresult set_node(CUgraphNode node, const struct fgs__sim_params *q)
+struct fgs__sim_node *fgs__sim_exec_node(struct fgs__sim_ctx *ctx,
+                                         CUgraphExec exec,
+                                         const struct fgs__sim_node *n)
+{
+    struct fgs__sim_graph *g = fgs__sim_handle_get(
+        &ctx->dev->handles, FGS__SIM_KIND_EXEC, exec);
+    struct fgs__sim_node *at = g && n ? g->head : NULL;
+
+    while (at && at->source != n->source)
+        at = at->next;
+    return at;
+}
+
+/* The node that a call means: of a graph, or what it is in an instantiated
+ * one. */
+static CUresult target(struct fgs__sim_ctx *ctx, CUgraphExec *exec,
+                       CUgraphNode node, CUgraphNodeType type,
+                       struct fgs__sim_node **n)
+{
+    CUresult r = node_of(ctx, node, type, n);
+
+    if (!r && exec)
+        *n = fgs__sim_exec_node(ctx, *exec, *n);
+    return !r && !*n ? CUDA_ERROR_INVALID_VALUE : r;
+}
+
+static CUresult set_params(CUgraphExec *exec, CUgraphNode node,
+                           const struct fgs__sim_params *q)
 {
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
@@ -34,7 +61,7 @@ static CUresult set_node(CUgraphNode node, const struct fgs__sim_params *q)
 
     if (r)
         return r;
-    r = node_of(ctx, node, q->type, &n);
+    r = target(ctx, exec, node, q->type, &n);
     if (!r)
         r = fgs__sim_node_op(ctx, &op, q);
     if (!r)
@@ -42,39 +69,44 @@ static CUresult set_node(CUgraphNode node, const struct fgs__sim_params *q)
     return fgs__sim_leave(r);
 }
 
-/* The kernel of an instantiated node stays of one context's function; a copy
- * and a fill keep their shape's dimension. */
-static CUresult set_exec(CUgraphExec exec, CUgraphNode node,
-                         const struct fgs__sim_params *q)
+static CUresult set_event(CUgraphExec *exec, CUgraphNode node,
+                          CUgraphNodeType type, CUevent event)
 {
-    struct fgs__sim_node *n, *at = NULL;
-    struct fgs__sim_graph *g;
+    struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
     CUresult r = fgs__sim_enter(&ctx);
-    struct fgs__sim_op *op;
 
     if (r)
         return r;
-    g = fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EXEC, exec);
-    r = g ? node_of(ctx, node, q->type, &n) : CUDA_ERROR_INVALID_VALUE;
-    if (!r) {
-        for (at = g->head; at && at->source != n->source; at = at->next)
-            ;
-        r = at ? fgs__sim_node_op(ctx, &op, q) : CUDA_ERROR_INVALID_VALUE;
-    }
+    r = target(ctx, exec, node, type, &n);
+    if (!r && !fgs__sim_handle_get(&ctx->dev->handles, FGS__SIM_KIND_EVENT,
+                                   event))
+        r = CUDA_ERROR_INVALID_HANDLE;
     if (!r)
-        r = replace(ctx, at, op, q);
+        n->event = event;
     return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_set_params(CUgraphExec exec, CUgraphNode node,
+                             const struct fgs__sim_params *q)
+{
+    return set_params(exec ? &exec : NULL, node, q);
+}
+
+CUresult fgs__sim_set_event(CUgraphExec exec, CUgraphNode node,
+                            CUgraphNodeType type, CUevent event)
+{
+    return set_event(exec ? &exec : NULL, node, type, event);
 }
 
 #define SET(kind, kern)                                                        \
     struct fgs__sim_params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };         \
                                                                                \
-    return set_node(node, &q)
+    return set_params(NULL, node, &q)
 #define EXEC(kind, kern)                                                       \
     struct fgs__sim_params q = { CU_GRAPH_NODE_TYPE_##kind, v, kern };         \
                                                                                \
-    return set_exec(exec, node, &q)
+    return set_params(&exec, node, &q)
 
 CUresult fgs__sim_cuGraphKernelNodeSetParams(
     CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *v)
@@ -142,6 +174,43 @@ CUresult fgs__sim_cuGraphExecHostNodeSetParams(CUgraphExec exec,
     EXEC(HOST, NULL);
 }
 
+CUresult fgs__sim_cuGraphBatchMemOpNodeSetParams(
+    CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *v)
+{
+    SET(BATCH_MEM_OP, NULL);
+}
+
+CUresult fgs__sim_cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec exec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *v)
+{
+    EXEC(BATCH_MEM_OP, NULL);
+}
+
+CUresult fgs__sim_cuGraphEventRecordNodeSetEvent(CUgraphNode node,
+                                                 CUevent event)
+{
+    return set_event(NULL, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+}
+
+CUresult fgs__sim_cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
+{
+    return set_event(NULL, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+}
+
+CUresult fgs__sim_cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec,
+                                                     CUgraphNode node,
+                                                     CUevent event)
+{
+    return set_event(&exec, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+}
+
+CUresult fgs__sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec,
+                                                   CUgraphNode node,
+                                                   CUevent event)
+{
+    return set_event(&exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+}
+
 /* kernelParams points into the node, as the driver's does. */
 static CUresult kernel_params(struct fgs__sim_ctx *ctx,
                               struct fgs__sim_node *n,
@@ -170,6 +239,7 @@ static CUresult kernel_params(struct fgs__sim_ctx *ctx,
 
 static CUresult get(CUgraphNode node, CUgraphNodeType type, void *out)
 {
+    CUDA_BATCH_MEM_OP_NODE_PARAMS batch;
     CUDA_MEMSET_NODE_PARAMS fill;
     CUDA_HOST_NODE_PARAMS host;
     struct fgs__sim_node *n;
@@ -198,6 +268,13 @@ static CUresult get(CUgraphNode node, CUgraphNodeType type, void *out)
     case CU_GRAPH_NODE_TYPE_HOST:
         host = (CUDA_HOST_NODE_PARAMS){ n->op->u.host.fn, n->op->u.host.data };
         memcpy(out, &host, sizeof host);
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: /* the items stay the node's */
+        batch = (CUDA_BATCH_MEM_OP_NODE_PARAMS){
+            (CUcontext)ctx->handle, n->op->u.values.count,
+            n->op->u.values.item, 0
+        };
+        memcpy(out, &batch, sizeof batch);
         break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         *(CUgraph *)out = (CUgraph)n->child->handle;
@@ -242,6 +319,12 @@ CUresult fgs__sim_cuGraphHostNodeGetParams(CUgraphNode node,
                                            CUDA_HOST_NODE_PARAMS *v)
 {
     return get(node, CU_GRAPH_NODE_TYPE_HOST, v);
+}
+
+CUresult fgs__sim_cuGraphBatchMemOpNodeGetParams(
+    CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *v)
+{
+    return get(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, v);
 }
 
 CUresult fgs__sim_cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *out)

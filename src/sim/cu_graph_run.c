@@ -150,13 +150,22 @@ CUresult fgs__sim_cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
 
 /* ---------------------------------------------------------------- update -- */
 
-/* The first difference that an update cannot take; NULL = none. */
-static struct fgs__sim_node *differs(struct fgs__sim_graph *old,
-                                     struct fgs__sim_graph *now,
-                                     CUgraphExecUpdateResult *why)
+static void number(struct fgs__sim_graph *g)
+{
+    uint32_t n = 0;
+
+    for (struct fgs__sim_node *o = g->head; o; o = o->next)
+        o->mark = n++;
+}
+
+struct fgs__sim_node *fgs__sim_graph_differs(struct fgs__sim_graph *old,
+                                             struct fgs__sim_graph *now,
+                                             CUgraphExecUpdateResult *why)
 {
     struct fgs__sim_node *a = old->head, *b = now->head;
 
+    number(old);
+    number(now);
     for (; a && b; a = a->next, b = b->next) {
         *why = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
         if (a->type != b->type)
@@ -173,14 +182,6 @@ static struct fgs__sim_node *differs(struct fgs__sim_graph *old,
     }
     *why = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     return a ? a : b;
-}
-
-static void number(struct fgs__sim_graph *g)
-{
-    uint32_t n = 0;
-
-    for (struct fgs__sim_node *o = g->head; o; o = o->next)
-        o->mark = n++;
 }
 
 static CUresult update(CUgraphExec exec, CUgraph graph,
@@ -200,9 +201,7 @@ static CUresult update(CUgraphExec exec, CUgraph graph,
              : CUDA_ERROR_INVALID_VALUE;
     if (r)
         goto leave;
-    number(g);
-    number(now);
-    bad = differs(g, now, result);
+    bad = fgs__sim_graph_differs(g, now, result);
     if (bad) {
         *node = (CUgraphNode)(uintptr_t)bad->source;
         r = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;

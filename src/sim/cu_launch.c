@@ -6,6 +6,7 @@ struct launch {
     uint32_t grid[3], block[3];
     uint32_t dynamic;
     bool programmatic, cooperative;
+    int priority;
     CUevent trigger, launched;
     unsigned char trigger_port;
     struct fgs__sim_ask cluster;
@@ -213,6 +214,8 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
     }
     op->u.kernel.func = (CUfunction)f->handle;
     op->u.kernel.programmatic = l->programmatic;
+    op->u.kernel.cooperative = l->cooperative;
+    op->u.kernel.priority = l->priority;
     op->u.kernel.trigger = l->trigger;
     op->u.kernel.trigger_port = l->trigger_port;
     op->u.kernel.launched = l->launched;
@@ -345,7 +348,9 @@ static CUresult read_attrs(struct launch *l, const CUlaunchConfig *config)
                 return CUDA_ERROR_INVALID_VALUE;
             l->launched = a->value.programmaticEvent.event;
             break;
-        case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* one level: no effect */
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* kept; no effect */
+            l->priority = fgs__sim_priority(a->value.priority);
+            break;
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
             break;
         case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:

@@ -303,6 +303,7 @@ void fgs__sim_device_halt(struct fgs__sim_device *dev)
     fgs__sim_threads_free(dev);
     fgs__sim_clusters_sweep(dev);
     fgs__sim_sms_free(dev);
+    fgs__sim_user_objects_free(dev);
     fgs__sim_vmm_free(dev);
     fgs__sim_mem_free(dev->mem);
     fgs__sim_pools_free(dev);

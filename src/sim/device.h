@@ -181,6 +181,7 @@ struct fgs__sim_device {
     struct fgs__sim_handles handles;
     struct fgs__sim_mempool *pools; /* made by the program, destroyed too    */
     struct fgs__sim_vmm *vmm;  /* handles and reservations: vmm.c            */
+    struct fgs__sim_user *users; /* objects that graphs hold: cu_user.c       */
     struct fgs__sim_ctx *ctxs;
     uint64_t now_ps;           /* start of the next epoch                    */
     uint64_t epochs;
@@ -249,6 +250,7 @@ struct fgs__sim_driver {
     uint32_t primary_refs;
     unsigned int primary_flags;
     unsigned long long ctx_ids;
+    unsigned int graph_ids;
     struct fgs__sim_mempool pool; /* the default one                         */
     struct fgs__sim_mempool *current_pool; /* NULL = the default one         */
 };
@@ -417,6 +419,7 @@ struct fgs__sim_op {
     struct fgs__sim_mark **wait; /* begins after them; owned                 */
     uint32_t waits;
     struct fgs__sim_mark *over; /* set when it has ended, NULL = nobody asks */
+    struct fgs__sim_users *users; /* held by a launch of a graph, owned      */
     union {
         struct {
             struct fgs__sim_grid grid;
@@ -430,6 +433,8 @@ struct fgs__sim_op {
             CUevent launched;
             unsigned char *params;
             bool programmatic; /* may overlap the kernel before it           */
+            bool cooperative;
+            int priority;
         } kernel;
         struct fgs__sim_copy_op copy;
         struct {
@@ -648,6 +653,10 @@ CUresult fgs__sim_event_node(CUevent event, CUstream stream,
 /* Of a device that halts. */
 void fgs__sim_pools_free(struct fgs__sim_device *dev);
 void fgs__sim_vmm_free(struct fgs__sim_device *dev);
+void fgs__sim_user_objects_free(struct fgs__sim_device *dev);
+/* Drop what an op of a graph's launch holds. */
+void fgs__sim_op_users_drop(struct fgs__sim_device *dev,
+                            struct fgs__sim_op *op);
 
 /* Are address, size and pitch of a fill good? */
 CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op);

@@ -16,6 +16,7 @@ struct fgs__sim_graph *fgs__sim_graph_make(struct fgs__sim_ctx *ctx)
         fgs__free(&dev->alloc, g);
         return NULL;
     }
+    g->id = ++fgs__sim_driver.graph_ids;
     g->ctx = ctx;
     g->tail = &g->head;
     g->next = ctx->graphs;
@@ -89,6 +90,7 @@ void fgs__sim_graph_free(struct fgs__sim_graph *g)
         release_node(n);
     }
     fgs__sim_mark_drop(dev, g->last);
+    fgs__sim_users_drop(dev, &g->users);
     fgs__sim_handle_free(&dev->handles, g->handle);
     fgs__free(&dev->alloc, g);
 }
@@ -263,7 +265,8 @@ CUresult fgs__sim_edge_add(struct fgs__sim_node *from,
 /* -------------------------------------------------------------- copies -- */
 
 static struct fgs__sim_node *copy_node(struct fgs__sim_graph *to,
-                                       const struct fgs__sim_node *n)
+                                       const struct fgs__sim_node *n,
+                                       bool flat)
 {
     struct fgs__sim_op *op =
         n->op ? fgs__sim_op_copy(n->op, to->ctx->legacy) : NULL;
@@ -274,7 +277,10 @@ static struct fgs__sim_node *copy_node(struct fgs__sim_graph *to,
     out = fgs__sim_node_add(to, n->type, op, NULL);
     if (!out)
         return NULL;
-    out->source = n->source;
+    if (flat)
+        out->source = n->source;
+    out->origin = n->handle;
+    memcpy(out->attr, n->attr, sizeof out->attr);
     out->event = n->event;
     out->copy = n->copy;
     return out;
@@ -347,7 +353,7 @@ static CUresult copy_one(struct fgs__sim_graph *to,
     if (n->child && flat) {
         last = dissolve(to, n, &first, &r);
     } else {
-        first = last = copy_node(to, n);
+        first = last = copy_node(to, n, flat);
         if (last && n->child)
             r = fgs__sim_graph_copy(&last->child, n->child, false);
         if (last && last->child)
@@ -394,6 +400,8 @@ CUresult fgs__sim_graph_copy(struct fgs__sim_graph **out,
     if (!to)
         return CUDA_ERROR_OUT_OF_MEMORY;
     r = copy_into(to, (struct fgs__sim_graph *)(uintptr_t)g, NULL, flat);
+    if (!r && !fgs__sim_users_copy(g->ctx->dev, &to->users, &g->users))
+        r = CUDA_ERROR_OUT_OF_MEMORY;
     if (r)
         fgs__sim_graph_free(to);
     else

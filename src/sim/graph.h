@@ -8,11 +8,30 @@
 
 #include "sim/device.h"
 
+/* Attributes of a kernel node; cu_graph_attr.c says which is where. */
+enum { FGS__SIM_NODE_ATTRS = 6 };
+
+/* An object of the program that graphs hold: cu_user.c. */
+struct fgs__sim_user {
+    struct fgs__sim_user *next;
+    uintptr_t handle;
+    uint64_t refs;
+    struct fgs__sim_op *last; /* calls the destructor, made with the object  */
+};
+/* References of one owner; to be dropped as often as they were taken. */
+struct fgs__sim_users {
+    struct { struct fgs__sim_user *user; uint64_t count; } *item;
+    size_t count, cap;
+};
+
 struct fgs__sim_node {
     struct fgs__sim_node *next;
     struct fgs__sim_graph *graph;
     uintptr_t handle;          /* 0 in an instantiated graph                 */
     uint64_t source;           /* which node of the program it stands for    */
+    uint64_t origin;           /* the node that it was cloned from           */
+    bool disabled;             /* of an instantiated graph: runs as empty    */
+    struct fgs__sim_stream_attr attr[FGS__SIM_NODE_ATTRS]; /* of a kernel    */
     CUgraphNodeType type;
     struct fgs__sim_op *op;    /* owned; EMPTY where there is nothing to run */
     struct fgs__sim_edges deps;
@@ -32,7 +51,9 @@ struct fgs__sim_graph {
     bool instantiated;
     bool owned;                /* by a child graph node                      */
     unsigned long long flags;
+    unsigned int id;           /* no other one of the process has it         */
     struct fgs__sim_mark *last; /* end of its last launch                    */
+    struct fgs__sim_users users;
 };
 
 struct fgs__sim_capture {
@@ -78,6 +99,43 @@ void fgs__sim_edges_free(const fgs_allocator *a, struct fgs__sim_edges *e);
 /* Has any node that follows it? */
 bool fgs__sim_node_followed(const struct fgs__sim_node *n);
 
+/* What every call that adds a node is given. */
+struct fgs__sim_place {
+    CUgraphNode *out;
+    CUgraph graph;
+    const CUgraphNode *deps;
+    size_t count;
+    const CUgraphEdgeData *data; /* NULL = plain edges                       */
+};
+struct fgs__sim_params;
+CUresult fgs__sim_add_node(const struct fgs__sim_place *p,
+                           const struct fgs__sim_params *q, CUevent event);
+/* The same for a child graph: a copy of it, or itself. */
+CUresult fgs__sim_add_child(const struct fgs__sim_place *p, CUgraph child,
+                            bool move);
+/* Set a node's parameters, in a graph (exec NULL) or an instantiated one. */
+CUresult fgs__sim_set_params(CUgraphExec exec, CUgraphNode node,
+                             const struct fgs__sim_params *q);
+/* The same for an event node. */
+CUresult fgs__sim_set_event(CUgraphExec exec, CUgraphNode node,
+                            CUgraphNodeType type, CUevent event);
+/* A node of the program in an instantiated graph, NULL = not there. */
+struct fgs__sim_node *fgs__sim_exec_node(struct fgs__sim_ctx *ctx,
+                                         CUgraphExec exec,
+                                         const struct fgs__sim_node *n);
+/* The first difference between two graphs that an update cannot take; NULL =
+ * none.  cu_graph_run.c */
+struct fgs__sim_node *fgs__sim_graph_differs(struct fgs__sim_graph *old,
+                                             struct fgs__sim_graph *now,
+                                             CUgraphExecUpdateResult *why);
+
+/* References that an owner holds: cu_user.c.  False = no memory. */
+bool fgs__sim_users_copy(struct fgs__sim_device *dev,
+                         struct fgs__sim_users *to,
+                         const struct fgs__sim_users *from);
+void fgs__sim_users_drop(struct fgs__sim_device *dev,
+                         struct fgs__sim_users *users);
+
 /* A copy of a graph: for the program (`flat` false, handles), or to be
  * launched: in order, child graphs dissolved. */
 CUresult fgs__sim_graph_copy(struct fgs__sim_graph **out,
@@ -92,6 +150,16 @@ CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
                             const CUlaunchConfig *config, CUfunction func,
                             void **params, void **extra);
+/* Attributes of a kernel node that are about clusters; cu_cluster.c. */
+CUresult fgs__sim_cluster_node_set(struct fgs__sim_ctx *ctx,
+                                   struct fgs__sim_node *n,
+                                   CUkernelNodeAttrID attr,
+                                   const CUkernelNodeAttrValue *value);
+CUresult fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
+                                   CUkernelNodeAttrID attr,
+                                   CUkernelNodeAttrValue *value);
+/* The attributes of a captured launch; cu_graph_attr.c. */
+void fgs__sim_node_attrs(struct fgs__sim_node *n);
 /* Is the function of a kernel's op still there? */
 bool fgs__sim_kernel_alive(struct fgs__sim_ctx *ctx,
                            const struct fgs__sim_op *op);

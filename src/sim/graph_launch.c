@@ -92,14 +92,11 @@ static struct fgs__sim_stream *lane_make(struct fgs__sim_ctx *ctx)
 }
 
 /* May the node stand right behind its one predecessor? */
-static bool behind(const struct fgs__sim_node *n, const struct run *run,
-                   size_t at)
+static bool behind(const struct fgs__sim_node *n)
 {
     const struct fgs__sim_edge *e = n->deps.item;
 
-    (void)run;
-    (void)at;
-    return n->deps.count == 1 && e->data.type &&
+    return n->deps.count == 1 && e->data.type && !n->disabled &&
         e->node->type == CU_GRAPH_NODE_TYPE_KERNEL &&
         n->type == CU_GRAPH_NODE_TYPE_KERNEL;
 }
@@ -144,7 +141,7 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
             continue;
         lane = run->lane[k];
         run->tail[k] = NULL; /* somebody stands behind it now */
-        joined = behind(n, run, at);
+        joined = behind(n);
     }
     if (!lane)
         lane = lane_make(ctx);
@@ -153,7 +150,8 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
     run->lane[at] = lane;
     run->tail[at] = n;
     n->mark = (uint32_t)++run->made;
-    op = run->op[at] = fgs__sim_op_copy(n->op, lane);
+    op = run->op[at] = n->disabled ? fgs__sim_op_make(lane, FGS__SIM_OP_EMPTY)
+                                   : fgs__sim_op_copy(n->op, lane);
     if (!op || !fgs__sim_op_over(op))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (op->kind == FGS__SIM_OP_KERNEL) {
@@ -181,6 +179,13 @@ static CUresult make_all(struct fgs__sim_graph *g, struct fgs__sim_stream *s,
         !fgs__sim_op_over(run->end) ||
         (g->last && !fgs__sim_op_wait_for(run->begin, g->last)))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (g->users.count) {
+        run->end->users = fgs__zalloc(&g->ctx->dev->alloc,
+                                      sizeof *run->end->users);
+        if (!run->end->users ||
+            !fgs__sim_users_copy(g->ctx->dev, run->end->users, &g->users))
+            return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     for (struct fgs__sim_node *n = g->head; n && !r; n = n->next)
         r = make_op(g, n, run);
     for (size_t i = 0; !r && i < run->made; i++) {

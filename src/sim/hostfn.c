@@ -49,6 +49,8 @@ static void *caller(void *arg)
         pthread_mutex_lock(lock);
         h->running = false;
         op->state = FGS__SIM_OP_DONE;
+        if (!op->stream) /* of no stream: a destructor, cu_user.c */
+            fgs__free(&dev->alloc, op);
         dev->fresh = true;
         pthread_cond_signal(&dev->work);
     }

@@ -85,6 +85,7 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
         fgs__sim_mark_drop(dev, op->wait[i]);
     fgs__free(&dev->alloc, op->wait);
     fgs__sim_mark_drop(dev, op->over);
+    fgs__sim_op_users_drop(dev, op);
     switch (op->kind) {
     case FGS__SIM_OP_EMPTY:
         break;

@@ -260,6 +260,7 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUkern_st *CUkernel;
+typedef struct CUuserObject_st *CUuserObject;
 typedef unsigned int CUgraphNodeType;
 typedef unsigned int CUgraphExecUpdateResult;
 typedef unsigned int CUgraphInstantiateResult;
@@ -306,6 +307,33 @@ typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_st {
     CUstreamBatchMemOpParams *paramArray;
     unsigned int flags;
 } CUDA_BATCH_MEM_OP_NODE_PARAMS;
+
+/* Members that fgsync uses; the driver's union has 232 bytes. */
+typedef struct CUgraphNodeParams_st {
+    CUgraphNodeType type;
+    int reserved0[3];
+    union {
+        long long reserved1[29];
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        struct {
+            int flags, reserved;
+            CUcontext copyCtx;
+            CUDA_MEMCPY3D copyParams;
+        } memcpy;
+        CUDA_MEMSET_NODE_PARAMS memset;
+        CUDA_HOST_NODE_PARAMS host;
+        struct {
+            CUgraph graph;
+            int ownership;
+        } graph;
+        struct {
+            CUevent event;
+            CUcontext ctx;
+        } event; /* eventWait, eventRecord */
+        CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
+    } u;
+    long long reserved2;
+} CUgraphNodeParams;
 
 typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
     cuuint64_t flags;
