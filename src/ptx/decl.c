@@ -11,6 +11,7 @@ struct head {
     enum fgs__ptx_mod space;   /* NONE = registers                           */
     enum fgs__ptx_type type;
     uint8_t vec;
+    bool managed;
     uint32_t align;
 };
 
@@ -53,13 +54,36 @@ static bool fundamental(enum fgs__ptx_type t)
         (fgs__ptx_types[t].kind != FGS__K_PACK || t == FGS__T_F16X2);
 }
 
+/* .attribute(.managed) of a variable (ISA 5.4.8). */
+static bool parse_attribute(struct fgs__parse *p, struct head *h)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+
+    fgs__parse_next(p);
+    if (!fgs__parse_expect(p, '(', "'('"))
+        return false;
+    if (strcmp(fgs__parse_word(p)->text, "managed")) {
+        fgs__parse_error(p, p->tok.pos, "'.attribute' other than .managed is "
+                         "not supported yet");
+        return false;
+    }
+    fgs__parse_next(p);
+    if (h->space != FGS__M_GLOBAL)
+        fgs__parse_error(p, pos, "only .global variables are managed");
+    fgs__check_version(p, pos, 40, 30, 0, ".attribute(.managed)");
+    h->managed = true;
+    return fgs__parse_expect(p, ')', "')'");
+}
+
 static bool head_word(struct fgs__parse *p, struct head *h)
 {
     const struct fgs__word *w = fgs__parse_word(p);
 
     if (w->directive == FGS__D_ALIGN)
         return h->space && !h->align && parse_align(p, &h->align);
-    if (w->directive == FGS__D_ATTRIBUTE || w->directive == FGS__D_TEXREF ||
+    if (w->directive == FGS__D_ATTRIBUTE)
+        return parse_attribute(p, h);
+    if (w->directive == FGS__D_TEXREF ||
         w->directive == FGS__D_SAMPLERREF || w->directive == FGS__D_SURFREF) {
         fgs__parse_error(p, p->tok.pos, "'.%s' is not supported yet", w->text);
         return false;
@@ -249,11 +273,6 @@ static void check_var(struct fgs__parse *p, const struct fgs__ptx_sym *v,
     else if (v->linkage == FGS__LINK_COMMON && v->space != FGS__M_GLOBAL)
         fgs__parse_error(p, v->pos, "'%s': .common is for .global variables",
                          v->name);
-    else if (v->linkage == FGS__LINK_EXTERN && !(open && v->space ==
-                                                 FGS__M_SHARED))
-        fgs__parse_error(p, v->pos, "'%s': extern variables other than "
-                         ".shared arrays without size are not supported yet",
-                         v->name);
 }
 
 /* The constants of a module lie in one bank. */
@@ -307,6 +326,7 @@ static bool parse_var(struct fgs__parse *p, const struct head *h,
         return false;
     v->align = h->align;
     v->linkage = linkage;
+    v->managed = h->managed;
     if (!size_of(p, v, dims, count))
         return false;
     init = p->tok.kind == '=';

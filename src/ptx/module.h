@@ -101,6 +101,9 @@ struct fgs__ptx_sym {
                                       SHARED, LOCAL in a function: in its
                                       frame; loader: else                    */
     uint64_t address;              /* loader: GLOBAL, CONST                  */
+    struct fgs__ptx_sym *def;      /* loader: the definition in another text,
+                                      NULL = this one                        */
+    bool managed;                  /* GLOBAL: host and device both reach it  */
     bool frame;                    /* PARAM: lies in the function's frame of
                                       local memory, for a call; offset there */
     /* LABEL */
@@ -211,6 +214,9 @@ struct fgs__ptx_module {
     int address_size;          /* 64                                         */
     struct fgs__ptx_sym *vars; /* module-scope variables, in text order      */
     struct fgs__ptx_func *funcs;
+    const char *name;          /* loader: what messages call it              */
+    struct fgs__ptx_module *next; /* loader: linked with it                  */
+    struct fgs__ptx_module *whole; /* loader: whose lists hold all texts     */
 };
 
 /* -------------------------------------------------------- diagnostics -- */

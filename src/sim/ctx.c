@@ -94,6 +94,8 @@ static void free_contents(struct fgs__sim_ctx *ctx)
     fgs__sim_graphs_free(ctx);
     while (ctx->events)
         fgs__sim_event_free(ctx->events);
+    while (ctx->links)
+        fgs__sim_link_destroy(ctx->links);
     while (ctx->modules)
         fgs__sim_module_free(ctx->modules);
     while (ctx->streams)

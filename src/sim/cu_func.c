@@ -62,25 +62,48 @@ CUresult fgs__sim_cuFuncGetModule(CUmodule *module, CUfunction func)
     return fgs__sim_leave(module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
+CUresult fgs__sim_param_info(const struct fgs__ptx_func *f, size_t index,
+                             size_t *offset, size_t *bytes)
+{
+    const struct fgs__ptx_sym *p = f->params;
+
+    while (p && index--)
+        p = p->next;
+    if (!p || !offset)
+        return CUDA_ERROR_INVALID_VALUE;
+    *offset = p->offset;
+    if (bytes)
+        *bytes = p->bytes;
+    return CUDA_SUCCESS;
+}
+
 CUresult fgs__sim_cuFuncGetParamInfo(CUfunction func, size_t paramIndex,
                                      size_t *paramOffset, size_t *paramSize)
 {
-    const struct fgs__ptx_sym *p;
+    struct fgs__sim_func *f;
+    struct fgs__sim_ctx *ctx;
+    CUresult r;
+
+    if (!func)
+        return CUDA_ERROR_INVALID_VALUE;
+    r = func_of(&ctx, func, &f);
+    if (r)
+        return r;
+    return fgs__sim_leave(fgs__sim_param_info(f->func, paramIndex,
+                                              paramOffset, paramSize));
+}
+
+CUresult fgs__sim_cuFuncGetParamCount(CUfunction func, size_t *count)
+{
     struct fgs__sim_func *f;
     struct fgs__sim_ctx *ctx;
     CUresult r = func_of(&ctx, func, &f);
 
     if (r)
         return r;
-    p = f->func->params;
-    while (p && paramIndex--)
-        p = p->next;
-    if (!p || !paramOffset)
-        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    *paramOffset = p->offset;
-    if (paramSize)
-        *paramSize = p->bytes;
-    return fgs__sim_leave(CUDA_SUCCESS);
+    if (count)
+        *count = f->func->param_count;
+    return fgs__sim_leave(count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 /* A preference; the split of an SM's memory is not modelled. */
@@ -109,35 +132,6 @@ CUresult fgs__sim_cuFuncSetSharedMemConfig(CUfunction func,
     return fgs__sim_leave(config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE
                               ? CUDA_SUCCESS
                               : CUDA_ERROR_INVALID_VALUE);
-}
-
-/* PTX text from a file; the text need not end with a NUL there. */
-CUresult fgs__sim_cuModuleLoad(CUmodule *module, const char *fname)
-{
-    FILE *file = module && fname ? fopen(fname, "rb") : NULL;
-    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
-    char *text = NULL;
-    long bytes;
-
-    if (!module || !fname)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (!file)
-        return CUDA_ERROR_FILE_NOT_FOUND;
-    if (fseek(file, 0, SEEK_END) || (bytes = ftell(file)) < 0 ||
-        fseek(file, 0, SEEK_SET)) {
-        r = CUDA_ERROR_INVALID_IMAGE;
-        goto close;
-    }
-    text = fgs__zalloc(&fgs__malloc, (size_t)bytes + 1);
-    if (!text)
-        goto close;
-    r = CUDA_ERROR_INVALID_IMAGE;
-    if (fread(text, 1, (size_t)bytes, file) == (size_t)bytes && bytes > 4)
-        r = fgs__sim_cuModuleLoadData(module, text);
-close:
-    fgs__free(&fgs__malloc, text);
-    fclose(file);
-    return r;
 }
 
 /* ----------------------------------------------------------- occupancy -- */

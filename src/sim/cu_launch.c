@@ -180,14 +180,13 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
                         CUfunction func, struct launch *l,
                         struct fgs__sim_stream *s, void **params, void **extra)
 {
-    struct fgs__sim_func *f = fgs__sim_func_of(ctx, func);
     const fgs_allocator *a = &ctx->dev->alloc;
+    struct fgs__sim_func *f;
     struct fgs__sim_op *op;
-    CUresult r;
+    CUresult r = fgs__sim_launched(ctx, func, &f);
 
-    if (!f)
-        return CUDA_ERROR_INVALID_HANDLE;
-    r = count_clusters(f, l);
+    if (!r)
+        r = count_clusters(f, l);
     if (!r)
         r = check_launch(f, l);
     if (!r)
@@ -401,9 +400,9 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
 
     if (r)
         return r;
-    f = fgs__sim_func_of(ctx, func);
-    if (!f)
-        r = CUDA_ERROR_INVALID_HANDLE;
+    r = fgs__sim_launched(ctx, func, &f);
+    if (r)
+        ; /* as it is */
     else if (!blocks || block_size <= 0)
         r = CUDA_ERROR_INVALID_VALUE;
     else if ((uint32_t)block_size > fgs__sim_max_threads(f) ||

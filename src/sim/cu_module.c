@@ -1,135 +1,6 @@
-/* cu_module.c -- entry points: modules, functions, variables */
+/* cu_module.c -- entry points: what a module holds, functions' attributes */
 #include "sim/device.h"
 #include "table/table.h"
-
-/* CU_JIT_NUM_OPTIONS of cuda.h 13.4.  Options below it are known and, but for
- * the logs, without effect here. */
-enum { JIT_OPTIONS = 36 };
-
-struct jit {
-    struct fgs__sim_log error, info;
-    int error_size_at, info_size_at; /* index of the size option, -1 = none */
-};
-
-static void read_size(struct fgs__sim_log *log, void *value)
-{
-    log->size = (uintptr_t)value & UINT32_MAX;
-}
-
-static CUresult read_options(struct jit *j, unsigned int count,
-                             const CUjit_option *options, void **values)
-{
-    j->error_size_at = j->info_size_at = -1;
-    if (count && (!options || !values))
-        return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned int i = 0; i < count; i++) {
-        switch (options[i]) {
-        case CU_JIT_INFO_LOG_BUFFER:
-            j->info.text = values[i];
-            break;
-        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-            read_size(&j->info, values[i]);
-            j->info_size_at = (int)i;
-            break;
-        case CU_JIT_ERROR_LOG_BUFFER:
-            j->error.text = values[i];
-            break;
-        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-            read_size(&j->error, values[i]);
-            j->error_size_at = (int)i;
-            break;
-        default:
-            if (options[i] >= JIT_OPTIONS)
-                return CUDA_ERROR_INVALID_VALUE;
-        }
-    }
-    return CUDA_SUCCESS;
-}
-
-static void start_log(struct fgs__sim_log *log)
-{
-    if (!log->size)
-        log->text = NULL;
-    if (log->text)
-        log->text[0] = '\0';
-}
-
-/* The size options give back how much was written. */
-static void write_sizes(const struct jit *j, void **values)
-{
-    if (j->error_size_at >= 0)
-        values[j->error_size_at] = (void *)(uintptr_t)j->error.used;
-    if (j->info_size_at >= 0)
-        values[j->info_size_at] = (void *)(uintptr_t)j->info.used;
-}
-
-CUresult fgs__sim_cuModuleLoadDataEx(CUmodule *module, const void *image,
-                                     unsigned int count,
-                                     CUjit_option *options, void **values)
-{
-    struct jit j = { { NULL, 0, 0 }, { NULL, 0, 0 }, -1, -1 };
-    struct fgs__sim_module *m;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter_unsafe(&ctx);
-
-    if (r)
-        return r;
-    r = module && image ? read_options(&j, count, options, values)
-                        : CUDA_ERROR_INVALID_VALUE;
-    if (r)
-        goto leave;
-    start_log(&j.error);
-    start_log(&j.info);
-    r = fgs__sim_module_load(&m, ctx, image, &j.error);
-    write_sizes(&j, values);
-    if (!r)
-        *module = (CUmodule)m->handle;
-leave:
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuModuleLoadData(CUmodule *module, const void *image)
-{
-    return fgs__sim_cuModuleLoadDataEx(module, image, 0, NULL, NULL);
-}
-
-static struct fgs__sim_module *module_of(struct fgs__sim_ctx *ctx,
-                                         CUmodule handle)
-{
-    struct fgs__sim_module *m = fgs__sim_handle_get(
-        &ctx->dev->handles, FGS__SIM_KIND_MODULE, handle);
-
-    return m && m->ctx == ctx ? m : NULL;
-}
-
-/* Waits for the context's work: a kernel of the module may still run. */
-CUresult fgs__sim_cuModuleUnload(CUmodule module)
-{
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter_unsafe(&ctx);
-    struct fgs__sim_module *m;
-
-    if (r)
-        return r;
-    if (!module_of(ctx, module)) {
-        r = CUDA_ERROR_INVALID_HANDLE;
-        goto leave;
-    }
-    ctx->users++;
-    r = fgs__sim_ctx_wait(ctx);
-    if (!r) {
-        fgs__sim_pause(ctx->dev);
-        m = module_of(ctx, module);
-        if (m)
-            fgs__sim_module_free(m);
-        else
-            r = CUDA_ERROR_INVALID_HANDLE; /* somebody was faster */
-        fgs__sim_resume(ctx->dev);
-    }
-    fgs__sim_ctx_unuse(ctx);
-leave:
-    return fgs__sim_leave(r);
-}
 
 CUresult fgs__sim_cuModuleGetFunction(CUfunction *func, CUmodule module,
                                       const char *name)
@@ -144,7 +15,7 @@ CUresult fgs__sim_cuModuleGetFunction(CUfunction *func, CUmodule module,
         r = CUDA_ERROR_INVALID_VALUE;
         goto leave;
     }
-    m = module_of(ctx, module);
+    m = fgs__sim_module_of(ctx, module);
     r = m ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
     for (uint32_t i = 0; m && i < m->funcs; i++) {
         if (strcmp(m->func[i].func->name, name))
@@ -154,6 +25,67 @@ CUresult fgs__sim_cuModuleGetFunction(CUfunction *func, CUmodule module,
     }
 leave:
     return fgs__sim_leave(r);
+}
+
+/* Kernels: the module's own order. */
+CUresult fgs__sim_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
+{
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_module *m;
+
+    if (r)
+        return r;
+    m = fgs__sim_module_of(ctx, mod);
+    r = !m ? CUDA_ERROR_INVALID_HANDLE
+           : count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        *count = m->funcs;
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuModuleEnumerateFunctions(CUfunction *functions,
+                                             unsigned int most, CUmodule mod)
+{
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+    struct fgs__sim_module *m;
+
+    if (r)
+        return r;
+    m = fgs__sim_module_of(ctx, mod);
+    r = !m ? CUDA_ERROR_INVALID_HANDLE
+           : functions ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (uint32_t i = 0; !r && i < m->funcs && i < most; i++)
+        functions[i] = (CUfunction)m->func[i].handle;
+    return fgs__sim_leave(r);
+}
+
+/* Texts with references to textures are refused at load, so no module has
+ * one. */
+static CUresult no_reference(const void *out, CUmodule mod, const char *name)
+{
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter(&ctx);
+
+    if (r)
+        return r;
+    r = !out || !name ? CUDA_ERROR_INVALID_VALUE
+        : fgs__sim_module_of(ctx, mod) ? CUDA_ERROR_NOT_FOUND
+                                       : CUDA_ERROR_INVALID_HANDLE;
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuModuleGetTexRef(CUtexref *ref, CUmodule mod,
+                                    const char *name)
+{
+    return no_reference(ref, mod, name);
+}
+
+CUresult fgs__sim_cuModuleGetSurfRef(CUsurfref *ref, CUmodule mod,
+                                     const char *name)
+{
+    return no_reference(ref, mod, name);
 }
 
 CUresult fgs__sim_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes,
@@ -170,7 +102,7 @@ CUresult fgs__sim_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes,
         r = CUDA_ERROR_INVALID_VALUE;
         goto leave;
     }
-    m = module_of(ctx, module);
+    m = fgs__sim_module_of(ctx, module);
     if (!m) {
         r = CUDA_ERROR_INVALID_HANDLE;
         goto leave;
@@ -236,14 +168,14 @@ static uint64_t const_bytes(const struct fgs__sim_module *m)
     uint64_t n = 0;
 
     for (const struct fgs__ptx_sym *v = m->ptx->vars; v; v = v->next) {
-        if (v->space == FGS__M_CONST)
+        if (v->space == FGS__M_CONST && !v->def)
             n += v->bytes;
     }
     return n;
 }
 
-static CUresult get_attribute(int *value, CUfunction_attribute attrib,
-                              const struct fgs__sim_func *f)
+CUresult fgs__sim_func_get(int *value, CUfunction_attribute attrib,
+                           const struct fgs__sim_func *f)
 {
     switch (attrib) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -294,12 +226,13 @@ CUresult fgs__sim_cuFuncGetAttribute(int *value, CUfunction_attribute attrib,
     if (!f)
         r = CUDA_ERROR_INVALID_HANDLE;
     else
-        r = value ? get_attribute(value, attrib, f) : CUDA_ERROR_INVALID_VALUE;
+        r = value ? fgs__sim_func_get(value, attrib, f)
+                  : CUDA_ERROR_INVALID_VALUE;
     return fgs__sim_leave(r);
 }
 
-static CUresult set_attribute(struct fgs__sim_func *f,
-                              CUfunction_attribute attrib, int value)
+CUresult fgs__sim_func_set(struct fgs__sim_func *f,
+                           CUfunction_attribute attrib, int value)
 {
     uint32_t most = fgs__sim_max_shared(&f->module->ctx->dev->cfg);
 
@@ -330,7 +263,7 @@ CUresult fgs__sim_cuFuncSetAttribute(CUfunction func,
     if (r)
         return r;
     f = fgs__sim_func_of(ctx, func);
-    r = f ? set_attribute(f, attrib, value) : CUDA_ERROR_INVALID_HANDLE;
+    r = f ? fgs__sim_func_set(f, attrib, value) : CUDA_ERROR_INVALID_HANDLE;
     return fgs__sim_leave(r);
 }
 

@@ -232,6 +232,7 @@ struct fgs__sim_ctx {
     struct fgs__sim_stream *streams; /* all, the default one too             */
     struct fgs__sim_stream *legacy;
     struct fgs__sim_module *modules;
+    struct fgs__sim_link *links;
     struct fgs__sim_event *events;
     struct fgs__sim_capture *captures;
     struct fgs__sim_graph *graphs; /* instantiated ones too                  */
@@ -253,6 +254,8 @@ struct fgs__sim_driver {
     unsigned int graph_ids;
     struct fgs__sim_mempool pool; /* the default one                         */
     struct fgs__sim_mempool *current_pool; /* NULL = the default one         */
+    struct fgs__sim_library *libraries;
+    uint64_t next_kernel;      /* number of the next library or kernel       */
 };
 extern struct fgs__sim_driver fgs__sim_driver;
 
@@ -310,25 +313,59 @@ struct fgs__sim_module {
     struct fgs__sim_module *next;
     struct fgs__sim_ctx *ctx;
     uintptr_t handle;
-    struct fgs__ptx_module *ptx;
+    struct fgs__ptx_module *ptx; /* the first text; its lists hold all       */
     struct fgs__sim_func *func;
     uint32_t funcs;
+    const struct fgs__sim_library *library; /* NULL = none                   */
 };
 
 /* Log buffers of a load; `text` may be NULL. */
 struct fgs__sim_log {
     char *text;
     size_t size, used;
+    bool cut;                  /* not all had room                           */
 };
+/* Append what fits; the log is always terminated. */
+void fgs__sim_log_line(struct fgs__sim_log *log, const char *fmt, ...)
+    FGS__PRINTF(2, 3);
+/* The compute capability that the device presents, 10.7 = 107. */
+int fgs__sim_cc(void);
+/* Does code for sm_<cc><suffix> run on the device?  `a` code only on the same
+ * architecture, `f` code on later ones of its family, other code on all later
+ * ones. */
+bool fgs__sim_runs(int cc, char suffix);
+/* Parse and check one text, and what of its head only a device knows. */
+CUresult fgs__sim_text_load(struct fgs__ptx_module **out, const char *text,
+                            size_t bytes, const fgs_allocator *a,
+                            struct fgs__sim_log *log);
+struct fgs__sim_image;
+struct fgs__sim_jit;
 CUresult fgs__sim_module_load(struct fgs__sim_module **out,
-                              struct fgs__sim_ctx *ctx, const char *image,
-                              struct fgs__sim_log *errors);
+                              struct fgs__sim_ctx *ctx,
+                              const struct fgs__sim_image *img,
+                              struct fgs__sim_jit *jit);
+struct fgs__sim_module *fgs__sim_module_of(struct fgs__sim_ctx *ctx,
+                                           CUmodule handle);
+/* Texts that are loaded into every context that needs them: library.c. */
+struct fgs__sim_library;
+struct fgs__sim_link;
+void fgs__sim_link_destroy(struct fgs__sim_link *l);
 /* Only inside pause/resume, or when nothing of the context runs. */
 void fgs__sim_module_free(struct fgs__sim_module *m);
 
 /* The live function of a handle, of this context; NULL = none. */
 struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
                                        CUfunction handle);
+/* What a launch is given: a function, or a library's kernel, whose function in
+ * this context it becomes; library.c. */
+CUresult fgs__sim_launched(struct fgs__sim_ctx *ctx, CUfunction handle,
+                           struct fgs__sim_func **out);
+CUresult fgs__sim_func_get(int *value, CUfunction_attribute attrib,
+                           const struct fgs__sim_func *f);
+CUresult fgs__sim_func_set(struct fgs__sim_func *f,
+                           CUfunction_attribute attrib, int value);
+CUresult fgs__sim_param_info(const struct fgs__ptx_func *f, size_t index,
+                             size_t *offset, size_t *bytes);
 /* Most threads of a block of it. */
 uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f);
 /* Most shared memory of a block, static and dynamic. */

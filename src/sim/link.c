@@ -58,14 +58,16 @@ static void reach(struct graph *g, uint32_t caller,
 static void reach_taken(struct graph *g, uint32_t caller,
                         const struct fgs__ptx_targets *t)
 {
+    const struct fgs__ptx_module *m = g->entry->module;
     const struct fgs__ptx_func *f;
 
     for (uint32_t k = 0; t && k < t->count; k++)
         reach(g, caller, t->list[k].sym);
     if (t && t->count)
         return;
-    for (f = g->entry->module->funcs; f && !g->nomem; f = f->next)
-        if (!f->entry && f->body && f->sym->taken)
+    m = m->whole ? m->whole : m;
+    for (f = m->funcs; f && !g->nomem; f = f->next)
+        if (!f->entry && f->body && f->sym->taken && f->sym->func == f)
             reach(g, caller, f->sym);
 }
 

@@ -1,29 +1,32 @@
 /* module.c -- PTX text to a loaded module: checks, variables, code, log */
 #include "ptx/target.h"
-#include "sim/device.h"
+#include "sim/image.h"
+#include "sim/jit.h"
 #include "table/table.h"
 
 #include <stdarg.h>
 
-static void log_line(struct fgs__sim_log *log, const char *fmt, ...)
-    FGS__PRINTF(2, 3);
-
-/* Append what fits; the log is always terminated. */
-static void log_line(struct fgs__sim_log *log, const char *fmt, ...)
+void fgs__sim_log_line(struct fgs__sim_log *log, const char *fmt, ...)
 {
     va_list ap;
     int n;
 
-    if (!log->text || log->used + 1 >= log->size)
+    if (!log->text)
         return;
+    if (log->used + 1 >= log->size) {
+        log->cut = true;
+        return;
+    }
     va_start(ap, fmt);
     n = vsnprintf(log->text + log->used, log->size - log->used, fmt, ap);
     va_end(ap);
     if (n < 0)
         return;
     log->used += (size_t)n;
-    if (log->used >= log->size)
+    if (log->used >= log->size) {
         log->used = log->size - 1;
+        log->cut = true;
+    }
 }
 
 static void log_diags(struct fgs__sim_log *log, const struct fgs__ptx_diags *d)
@@ -31,12 +34,14 @@ static void log_diags(struct fgs__sim_log *log, const struct fgs__ptx_diags *d)
     uint32_t kept = d->count < FGS__PTX_DIAGS ? d->count : FGS__PTX_DIAGS;
 
     for (uint32_t i = 0; i < kept; i++)
-        log_line(log,
-                 "ptxas application ptx input, line %u:%u; error   : %s\n",
-                 d->item[i].pos.line, d->item[i].pos.column, d->item[i].text);
+        fgs__sim_log_line(log, "ptxas application ptx input, line %u:%u; "
+                          "error   : %s\n", d->item[i].pos.line,
+                          d->item[i].pos.column, d->item[i].text);
     if (d->count > kept)
-        log_line(log, "ptxas info    : %u more errors\n", d->count - kept);
-    log_line(log, "ptxas fatal   : Ptx assembly aborted due to errors\n");
+        fgs__sim_log_line(log, "ptxas info    : %u more errors\n",
+                          d->count - kept);
+    fgs__sim_log_line(log, "ptxas fatal   : Ptx assembly aborted due to "
+                      "errors\n");
 }
 
 static CUresult refuse_version(struct fgs__sim_log *log,
@@ -44,7 +49,7 @@ static CUresult refuse_version(struct fgs__sim_log *log,
 {
     int isa = fgs__isa_of_cuda(FGS__SIM_DRIVER_VERSION);
 
-    log_line(log,
+    fgs__sim_log_line(log,
              "ptxas application ptx input, line %u:%u; fatal   : "
              "Unsupported .version %d.%d; current version is '%d.%d'\n",
              at.line, at.column, version / 10, version % 10, isa / 10,
@@ -65,24 +70,61 @@ static CUresult refuse(struct fgs__sim_log *log,
     return CUDA_ERROR_INVALID_PTX;
 }
 
-/* The parser knows newer texts than this driver takes.  Does code for the
- * target run on the device?  `a` code only on the same architecture, `f` code
- * on later ones of its family, other code on all later ones. */
-static CUresult check_header(const struct fgs__ptx_module *m, int device,
+int fgs__sim_cc(void)
+{
+    const struct fgs__sim_driver *d = &fgs__sim_driver;
+
+    return d->configured ? (int)d->cfg.cc : 107;
+}
+
+bool fgs__sim_runs(int cc, char suffix)
+{
+    int device = fgs__sim_cc();
+
+    if (suffix == 'a')
+        return cc == device;
+    return cc <= device &&
+        (suffix != 'f' ||
+         fgs__target_family(cc) == fgs__target_family(device));
+}
+
+/* The parser knows newer texts than this driver takes.  What ptxas says of a
+ * target that does not run here is what the driver says. */
+static CUresult check_header(const struct fgs__ptx_module *m,
                              struct fgs__sim_log *log)
 {
-    int cc = m->target_cc;
-    bool family = fgs__target_family(cc) == fgs__target_family(device);
-
     if (m->version > fgs__isa_of_cuda(FGS__SIM_DRIVER_VERSION))
         return refuse_version(log, m->version_pos, m->version);
-    if (m->target_suffix == 'a' ? cc == device
-            : m->target_suffix == 'f' ? family && cc <= device
-                                      : cc <= device)
+    if (fgs__sim_runs(m->target_cc, m->target_suffix))
         return CUDA_SUCCESS;
-    log_line(log, "ptxas fatal   : the text is for %s, which sm_%d does not "
-                  "run\n", m->target, device);
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    if (m->target_cc > fgs__sim_cc())
+        fgs__sim_log_line(log, "ptxas fatal   : SM version specified by "
+                          ".target is higher than default SM version "
+                          "assumed\n");
+    else
+        fgs__sim_log_line(log, "ptxas fatal   : Program with .target '%s' "
+                          "cannot be compiled to future architecture\n",
+                          m->target);
+    return CUDA_ERROR_INVALID_PTX;
+}
+
+CUresult fgs__sim_text_load(struct fgs__ptx_module **out, const char *text,
+                            size_t bytes, const fgs_allocator *a,
+                            struct fgs__sim_log *log)
+{
+    struct fgs__ptx_diags diags;
+    fgs_result pr;
+    CUresult r;
+
+    fgs__ptx_diags_init(&diags, a);
+    pr = fgs__ptx_load(out, text, bytes, a, &diags);
+    r = pr ? refuse(log, &diags, pr) : check_header(*out, log);
+    if (r && *out) {
+        fgs__ptx_free(*out);
+        *out = NULL;
+    }
+    fgs__ptx_diags_free(&diags);
+    return r;
 }
 
 static uint64_t round_up(uint64_t v, uint64_t to)
@@ -100,7 +142,7 @@ static void place_shared(struct fgs__ptx_module *m)
             at = f->shared_bytes;
     }
     for (struct fgs__ptx_sym *v = m->vars; v; v = v->next) {
-        if (v->space != FGS__M_SHARED || !v->bytes)
+        if (v->space != FGS__M_SHARED || !v->bytes || v->def)
             continue;
         at = round_up(at, v->align);
         v->offset = at;
@@ -114,16 +156,24 @@ static bool in_memory(const struct fgs__ptx_sym *v)
         (v->space == FGS__M_GLOBAL || v->space == FGS__M_CONST);
 }
 
+/* A variable that is defined here and has room. */
+static bool is_own(const struct fgs__ptx_sym *v)
+{
+    return in_memory(v) && v->bytes && !v->def;
+}
+
 static CUresult place_variables(struct fgs__sim_module *m)
 {
     for (struct fgs__ptx_sym *v = m->ptx->vars; v; v = v->next) {
         struct fgs__sim_range range;
         CUresult r;
 
-        if (!in_memory(v) || !v->bytes)
+        if (!is_own(v))
             continue;
         r = fgs__sim_mem_alloc(m->ctx->dev->mem, v->bytes, v->align,
-                               FGS__SIM_MEM_MODULE, m->ctx, &range);
+                               v->managed ? FGS__SIM_MEM_MANAGED
+                                          : FGS__SIM_MEM_MODULE,
+                               m->ctx, &range);
         if (r)
             return r;
         v->address = range.lo;
@@ -133,6 +183,18 @@ static CUresult place_variables(struct fgs__sim_module *m)
             fgs__sim_mem_zero(&range);
     }
     return CUDA_SUCCESS;
+}
+
+/* Declarations are where the definition is. */
+static void place_declared(struct fgs__sim_module *m)
+{
+    for (struct fgs__ptx_sym *v = m->ptx->vars; v; v = v->next) {
+        if (!v->def)
+            continue;
+        v->address = v->def->address;
+        v->offset = v->def->offset;
+        v->bytes = v->def->bytes;
+    }
 }
 
 /* A function's address is a number that no memory has; every load gives other
@@ -148,7 +210,7 @@ static void place_functions(struct fgs__sim_module *m)
 static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
 {
     for (struct fgs__ptx_sym *v = m->ptx->vars; v; v = v->next) {
-        if (!in_memory(v) || !v->bytes)
+        if (!is_own(v))
             continue;
         for (struct fgs__ptx_reloc *l = v->relocs; l; l = l->next) {
             bool func = l->target->kind == FGS__SYM_FUNC;
@@ -159,7 +221,7 @@ static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
 
             if ((func ? !l->target->func->address
                       : !in_memory(l->target) || !l->target->bytes) || !at) {
-                log_line(log,
+                fgs__sim_log_line(log,
                          "ptxas application ptx input, line %u:%u; error   "
                          ": the initializer of '%s' needs the address of "
                          "'%s', which has none at load\n",
@@ -196,7 +258,7 @@ static CUresult make_func(struct fgs__sim_module *m,
     if (!out->handle)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (out->code->shared_bytes > FGS__SIM_STATIC_SHARED) {
-        log_line(log,
+        fgs__sim_log_line(log,
                  "ptxas error   : Entry function '%s' uses too much shared "
                  "data (0x%x bytes, 0x%x max)\n",
                  f->name, out->code->shared_bytes,
@@ -204,6 +266,11 @@ static CUresult make_func(struct fgs__sim_module *m,
         return CUDA_ERROR_INVALID_PTX;
     }
     return CUDA_SUCCESS;
+}
+
+bool fgs__sim_is_kernel(const struct fgs__ptx_func *f)
+{
+    return f->entry && f->body && f->sym->func == f;
 }
 
 static CUresult make_funcs(struct fgs__sim_module *m,
@@ -214,45 +281,81 @@ static CUresult make_funcs(struct fgs__sim_module *m,
     CUresult r = CUDA_SUCCESS;
 
     for (struct fgs__ptx_func *f = m->ptx->funcs; f; f = f->next)
-        n += f->entry && f->body;
+        n += fgs__sim_is_kernel(f);
     m->func = fgs__alloc_array(&m->ctx->dev->alloc, n, sizeof *m->func);
     if (!m->func)
         return CUDA_ERROR_OUT_OF_MEMORY;
     memset(m->func, 0, n * sizeof *m->func);
     for (struct fgs__ptx_func *f = m->ptx->funcs; f && !r; f = f->next) {
-        if (f->entry && f->body)
+        if (fgs__sim_is_kernel(f))
             r = make_func(m, f, diags, log);
     }
     return r;
 }
-
-/* Cubin, fatbin, archive: not PTX text. */
-static CUresult check_image(const char *image)
+/* Behind the first text's lists those of the others. */
+static void splice(struct fgs__ptx_module *first)
 {
-    static const unsigned char fatbin[4] = { 0x50, 0xed, 0x55, 0xba };
-    static const unsigned char wrapper[4] = { 0xb1, 0x43, 0x62, 0x46 };
+    struct fgs__ptx_func **funcs = &first->funcs;
+    struct fgs__ptx_sym **vars = &first->vars;
 
-    if (!strncmp(image, "\177ELF", 4))
-        return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    if (!strncmp(image, (const char *)fatbin, 4) ||
-        !strncmp(image, (const char *)wrapper, 4))
-        return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    return CUDA_SUCCESS;
+    for (struct fgs__ptx_module *m = first; m; m = m->next) {
+        m->whole = first;
+        if (m != first) {
+            *funcs = m->funcs;
+            *vars = m->vars;
+        }
+        while (*funcs)
+            funcs = &(*funcs)->next;
+        while (*vars)
+            vars = &(*vars)->next;
+    }
+}
+
+CUresult fgs__sim_texts_load(struct fgs__ptx_module **first,
+                             const struct fgs__sim_image *img,
+                             const fgs_allocator *a, struct fgs__sim_jit *jit)
+{
+    static const char none[] = ".version 9.0\n.target sm_75\n"
+                               ".address_size 64\n";
+    struct fgs__sim_names *names = fgs__sim_names_make(a);
+    struct fgs__ptx_module **end = first;
+    CUresult r = names ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+
+    *first = NULL;
+    for (uint32_t k = 0; !r && k < img->texts; k++) {
+        r = fgs__sim_text_load(end, img->text[k].text, img->text[k].bytes, a,
+                               &jit->error);
+        if (r)
+            break;
+        (*end)->name = img->text[k].name;
+        r = fgs__sim_names_add(names, *end, &jit->error);
+        end = &(*end)->next;
+    }
+    if (!r && !*first) /* nothing was linked: an empty module */
+        r = fgs__sim_text_load(first, none, strlen(none), a, &jit->error);
+    if (!r)
+        r = fgs__sim_names_bind(names, *first, img->linked, &jit->error,
+                                &jit->info);
+    if (!r)
+        splice(*first);
+    for (struct fgs__ptx_func *f = r ? NULL : (*first)->funcs; f; f = f->next)
+        if (jit->max_regs && (!f->maxnreg || jit->override))
+            f->maxnreg = jit->max_regs;
+    fgs__sim_names_free(names);
+    return r;
 }
 
 CUresult fgs__sim_module_load(struct fgs__sim_module **out,
-                              struct fgs__sim_ctx *ctx, const char *image,
-                              struct fgs__sim_log *errors)
+                              struct fgs__sim_ctx *ctx,
+                              const struct fgs__sim_image *img,
+                              struct fgs__sim_jit *jit)
 {
     struct fgs__sim_device *dev = ctx->dev;
     struct fgs__ptx_diags diags;
     struct fgs__sim_module *m;
-    fgs_result pr;
-    CUresult r = check_image(image);
+    CUresult r;
 
     *out = NULL;
-    if (r)
-        return r;
     m = fgs__zalloc(&dev->alloc, sizeof *m);
     if (!m)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -260,18 +363,18 @@ CUresult fgs__sim_module_load(struct fgs__sim_module **out,
     m->next = ctx->modules;
     ctx->modules = m;
     fgs__ptx_diags_init(&diags, &dev->alloc);
-    pr = fgs__ptx_load(&m->ptx, image, strlen(image), &dev->alloc, &diags);
-    r = pr ? refuse(errors, &diags, pr)
-           : check_header(m->ptx, (int)dev->cfg.cc, errors);
+    r = fgs__sim_texts_load(&m->ptx, img, &dev->alloc, jit);
     if (r)
         goto free_module;
     place_shared(m->ptx);
     place_functions(m);
     r = place_variables(m);
+    if (r)
+        goto free_module;
+    place_declared(m);
+    r = relocate(m, &jit->error);
     if (!r)
-        r = relocate(m, errors);
-    if (!r)
-        r = make_funcs(m, &diags, errors);
+        r = make_funcs(m, &diags, &jit->error);
     if (r)
         goto free_module;
     m->handle = fgs__sim_handle_make(&dev->handles, &dev->alloc,
@@ -303,12 +406,17 @@ void fgs__sim_module_free(struct fgs__sim_module *m)
     fgs__free(&dev->alloc, m->func);
     for (struct fgs__ptx_sym *v = m->ptx ? m->ptx->vars : NULL; v;
          v = v->next) {
-        if (in_memory(v) && v->address)
-            fgs__sim_mem_release(dev->mem, v->address, FGS__SIM_MEM_MODULE,
-                                 m->ctx);
+        if (is_own(v) && v->address)
+            fgs__sim_mem_release(dev->mem, v->address,
+                                 v->managed ? FGS__SIM_MEM_MANAGED
+                                            : FGS__SIM_MEM_MODULE, m->ctx);
     }
-    if (m->ptx)
+    while (m->ptx) {
+        struct fgs__ptx_module *next = m->ptx->next;
+
         fgs__ptx_free(m->ptx);
+        m->ptx = next;
+    }
     fgs__sim_handle_free(&dev->handles, m->handle);
     fgs__free(&dev->alloc, m);
 }

@@ -53,16 +53,17 @@ static void log_never_passes_its_size(void **state)
 
     (void)state;
     memset(log, 'x', sizeof log);
+    /* As on an H200: what had no room counts as a full buffer. */
     assert_int_equal(load(&m, HEAD "rubbish", log, 20, &n),
                      CUDA_ERROR_INVALID_PTX);
-    assert_int_equal(n, 19);
+    assert_int_equal(n, 20);
     assert_int_equal(log[19], '\0');
     assert_int_equal(log[20], 'x');
     assert_int_equal(load(&m, HEAD "rubbish", log, 0, &n),
                      CUDA_ERROR_INVALID_PTX);
     assert_int_equal(n, 0);
-    CU(cuModuleLoadData(&m, "rubbish"), ERROR_INVALID_PTX);
-    CU(cuModuleLoadData(&m, ""), ERROR_INVALID_PTX);
+    CU(cuModuleLoadData(&m, "rubbish"), ERROR_INVALID_IMAGE);
+    CU(cuModuleLoadData(&m, ""), ERROR_INVALID_IMAGE);
     sim_close(&s);
 }
 
@@ -100,12 +101,12 @@ static void targets_of_other_devices_are_refused(void **state)
         { ".version 9.4\n.target sm_107f\n", CUDA_SUCCESS },
         { ".version 9.0\n.target sm_100f\n", CUDA_SUCCESS },
         { ".version 9.0\n.target sm_103f\n", CUDA_SUCCESS },
-        { ".version 9.0\n.target sm_90a\n", CUDA_ERROR_NO_BINARY_FOR_GPU },
-        { ".version 9.0\n.target sm_100a\n", CUDA_ERROR_NO_BINARY_FOR_GPU },
-        { ".version 9.0\n.target sm_103a\n", CUDA_ERROR_NO_BINARY_FOR_GPU },
-        { ".version 9.0\n.target sm_110f\n", CUDA_ERROR_NO_BINARY_FOR_GPU },
-        { ".version 9.0\n.target sm_120\n", CUDA_ERROR_NO_BINARY_FOR_GPU },
-        { ".version 9.0\n.target sm_120f\n", CUDA_ERROR_NO_BINARY_FOR_GPU },
+        { ".version 9.0\n.target sm_90a\n", CUDA_ERROR_INVALID_PTX },
+        { ".version 9.0\n.target sm_100a\n", CUDA_ERROR_INVALID_PTX },
+        { ".version 9.0\n.target sm_103a\n", CUDA_ERROR_INVALID_PTX },
+        { ".version 9.0\n.target sm_110f\n", CUDA_ERROR_INVALID_PTX },
+        { ".version 9.0\n.target sm_120\n", CUDA_ERROR_INVALID_PTX },
+        { ".version 9.0\n.target sm_120f\n", CUDA_ERROR_INVALID_PTX },
     };
     struct sim s = open_default(NULL);
 
@@ -134,7 +135,8 @@ static void other_images_and_options_are_refused(void **state)
 
     (void)state;
     CU(cuModuleLoadData(&m, "\177ELF\2\1\1"), ERROR_NO_BINARY_FOR_GPU);
-    CU(cuModuleLoadData(&m, "\x50\xed\x55\xba\1"), ERROR_NO_BINARY_FOR_GPU);
+    CU(cuModuleLoadData(&m, "\x50\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0"),
+       ERROR_NO_BINARY_FOR_GPU);
     CU(cuModuleLoadData(&m, NULL), ERROR_INVALID_VALUE);
     CU(cuModuleLoadData(NULL, HEAD POKE), ERROR_INVALID_VALUE);
     CU(cuModuleLoadDataEx(&m, HEAD POKE, 1, &opt, &val), ERROR_INVALID_VALUE);
@@ -385,7 +387,7 @@ static void refused_text_leaves_nothing_behind(void **state)
     s = sim_open(&cfg, NULL);
     CU(cuModuleLoadData(&m, HEAD "rubbish"), ERROR_INVALID_PTX);
     CU(cuModuleLoadData(&m, ".version 9.4\n.target sm_120\n"),
-       ERROR_NO_BINARY_FOR_GPU);
+       ERROR_INVALID_PTX);
     sim_close(&s);
     assert_int_equal(c.live, 0);
     cfg.allocator = NULL;
