@@ -299,6 +299,18 @@ check-gpu:
 check-clients: $(DROPIN)
 	$(Q)BUILD='$(BUILD)' sh tests/clients.sh || [ $$? = 77 ]
 
+# Each target of tests/fuzz for FUZZ_S seconds, by clang's libFuzzer; what is
+# fuzzed is compiled with it, the rest is the library.
+FUZZ_S ?= 60
+FUZZED = src/sim/image.c src/sim/fatbin.c $(wildcard src/base/*.c)
+fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
+	$(Q)for t in $^; do mkdir -p $$t.corpus && \
+	    $$t -max_total_time=$(FUZZ_S) -max_len=16384 $$t.corpus || exit 1; done
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(B)/libfgs.a
+	$(call say,CLANG,$<)
+	$(Q)mkdir -p $(@D) && clang $(INNER) -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=undefined -o $@ $< $(FUZZED) $(B)/libfgs.a $(LIBS)
+
 toolchain:
 	$(Q)sh tools/toolchain.sh $(TOOLCHAIN_DIR)
 
@@ -369,19 +381,21 @@ help:
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \
 	  'make check-clients  cuda-python on the drop-in library' \
+	  'make fuzz       any bytes as images of code, FUZZ_S seconds (clang)' \
 	  'make toolchain  fetch the pinned PTX assembler for make check' \
 	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
 	  'make clean      remove $(BUILD)' '' \
 	  'V=1 BUILD=dir SAN=1 SAN=thread CC CFLAGS CPPFLAGS LDFLAGS AR DESTDIR' \
 	  'PREFIX LIBDIR INCLUDEDIR BINDIR TOOLCHAIN=none' ''
 	@for f in Makefile include/fgs/* ptx/* src/*/* tools/* \
-	    tests/*.sh tests/unit/* tests/gpu/* tests/fake/*; do \
+	    tests/*.sh tests/unit/* tests/gpu/* tests/fake/* \
+	    tests/fuzz/* tests/nvcc/*; do \
 	  [ ! -f $$f ] || sed -n \
 	    "1,2s|^[^A-Za-z]*[A-Za-z0-9_.]* -- \(.*\)|$$f \1|p" $$f; done | \
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
-.PHONY: all unit run check check-gpu check-clients toolchain install uninstall clean help FORCE \
+.PHONY: all unit run check check-gpu check-clients fuzz toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests
 .SECONDARY:
 -include $(DEPS)
