@@ -573,6 +573,8 @@ bool fgs__sim_values_wait(const struct fgs__sim_device *dev);
 void fgs__sim_config_fill(fgs_sim_config *cfg);
 /* Why a launch is refused, kept as the last fault's text: fault.c. */
 void fgs__sim_refused(const char *fmt, ...) FGS__PRINTF(1, 2);
+/* Why a call refuses its arguments, as text of fgs_sim_last_fault(). */
+void fgs__sim_refuse(const char *call, const char *rule);
 /* A fault outside a kernel: fault.c. */
 void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
                         const char *text);

@@ -80,6 +80,13 @@ void fgs__sim_refused(const char *fmt, ...)
     va_end(ap);
 }
 
+void fgs__sim_refuse(const char *call, const char *rule)
+{
+    pthread_mutex_lock(&text_lock);
+    snprintf(last_text, sizeof last_text, "%s: %s", call, rule);
+    pthread_mutex_unlock(&text_lock);
+}
+
 bool fgs__sim_stopped(const struct fgs__sim_grid *g)
 {
     return atomic_load_explicit(&g->ctx->sticky, memory_order_relaxed) !=

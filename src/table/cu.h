@@ -56,6 +56,17 @@ typedef unsigned int CUsharedconfig;
 typedef unsigned int CUdriverProcAddressQueryResult;
 typedef void (*CUhostFn)(void *data);
 
+typedef unsigned int CUtensorMapDataType;
+typedef unsigned int CUtensorMapInterleave;
+typedef unsigned int CUtensorMapSwizzle;
+typedef unsigned int CUtensorMapL2promotion;
+typedef unsigned int CUtensorMapFloatOOBfill;
+typedef unsigned int CUtensorMapIm2ColWideMode;
+/* At a multiple of 64. */
+typedef struct CUtensorMap_st {
+    cuuint64_t opaque[16];
+} CUtensorMap;
+
 typedef unsigned int CUmemorytype;
 typedef unsigned int CUmem_advise;
 typedef unsigned int CUmem_range_attribute;

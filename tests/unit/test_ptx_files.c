@@ -8,6 +8,7 @@
  *   //: cluster N             blocks of a cluster, N or X,Y,Z   (default none)
  *   //: in TYPE VALUE...      bytes behind p_in
  *   //: out TYPE VALUE...     bytes behind p_out, zero before the launch
+ *   //: tensormap ...        a third parameter, p_map: see map_line.h
  *   //: fault WORDS           instead of out: the kernel faults, and the
  *                             sentence holds these words
  *
@@ -20,6 +21,7 @@
 #include "ptx/module.h"
 #include "sim/device.h"
 #include "sim/isa.h"
+#include "map_line.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,6 +46,7 @@ static struct file {
     bool launch, has_out;
     char fault[200];
     struct bytes in, out;
+    struct map_line map;
     char entry[200]; /* filled from the text's module */
     int level;
 } now;
@@ -220,6 +223,9 @@ static void parse_line(struct file *f, unsigned line, char *word)
     } else if (!strcmp(word, "out")) {
         f->has_out = true;
         parse_values(f, line, &f->out, rest);
+    } else if (!strcmp(word, "tensormap")) {
+        if (!map_parse(&f->map, rest))
+            refuse(f, line, "this describes no tensor map");
     } else if (!strcmp(word, "fault")) {
         snprintf(f->fault, sizeof f->fault, "%s", rest);
     } else {
@@ -274,7 +280,7 @@ static void find_entry(struct file *f)
             continue;
         entries++;
         snprintf(f->entry, sizeof f->entry, "%s", k->name);
-        if (k->param_count > 2)
+        if (k->param_count > 2u + f->map.there)
             refuse(f, k->pos.line, "an entry with other parameters");
     }
     fgs__ptx_free(m);
@@ -297,7 +303,8 @@ static void ok(const struct file *f, const char *what, CUresult cu,
 static CUresult launch(struct file *f, CUmodule mod, CUdeviceptr in,
                        CUdeviceptr out)
 {
-    void *params[] = { &in, &out };
+    FGS__ALIGN(64) CUtensorMap map;
+    void *params[] = { &in, &out, &map };
     CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
     CUlaunchConfig c = { f->grid[0], f->grid[1], f->grid[2], f->block[0],
                          f->block[1], f->block[2], f->shared, NULL, &attr,
@@ -308,6 +315,8 @@ static CUresult launch(struct file *f, CUmodule mod, CUdeviceptr in,
     attr.value.clusterDim.x = f->cluster[0];
     attr.value.clusterDim.y = f->cluster[1];
     attr.value.clusterDim.z = f->cluster[2];
+    if (f->map.there)
+        ok(f, "map", map_encode(&f->map, f->map.out ? out : in, &map), "");
     ok(f, f->entry, fgs__sim_cuModuleGetFunction(&k, mod, f->entry), "");
     ok(f, f->entry, fgs__sim_cuFuncSetAttribute(
         k, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), "");
