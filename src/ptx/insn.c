@@ -408,7 +408,8 @@ static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
     bool ok;
     unsigned n;
 
-    p->tensor = i->mod[FGS__G_DIM];
+    p->tensor = i->op >= FGS__OP_TENSOR_COPY &&
+        i->op <= FGS__OP_TENSOR_PREFETCH; /* rows that follow each other */
     n = parse_list(p, list, label, &ok);
 
     i->operand = none;

@@ -1,0 +1,532 @@
+/* test_tensor.c -- tensor copies on the software device and on a GPU
+ *
+ * Random maps and coordinates; what both drivers say of the map, the shared
+ * memory that a load leaves, the global memory that a store or reduction
+ * leaves, and whether the barrier counts the bytes, must be the same.
+ * FGS_GEN_PROVIDER names the second device, FGS_GEN_SHORT=1 takes fewer cases.
+ */
+#include "../gen/device.h"
+#include "base/compat.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { SHARED = 16384, GLOBAL = 1 << 20, CASES = 300 };
+
+typedef CUresult (*tiled_fn)(CUtensorMap *, unsigned, cuuint32_t, void *,
+                             const cuuint64_t *, const cuuint64_t *,
+                             const cuuint32_t *, const cuuint32_t *, unsigned,
+                             unsigned, unsigned, unsigned);
+typedef CUresult (*column_fn)(CUtensorMap *, unsigned, cuuint32_t, void *,
+                              const cuuint64_t *, const cuuint64_t *,
+                              const int *, const int *, cuuint32_t, cuuint32_t,
+                              const cuuint32_t *, unsigned, unsigned, unsigned,
+                              unsigned);
+
+static struct side {
+    struct gen_device d;
+    tiled_fn tiled;
+    column_fn column;
+    CUdeviceptr tensor, out;
+    unsigned char *got; /* SHARED + 16 bytes, then GLOBAL */
+} side[2];
+
+static uint64_t seed = 1;
+static unsigned char data[GLOBAL];
+
+static unsigned draw(unsigned n)
+{
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(seed >> 33) % n;
+}
+
+static int open_both(void **state)
+{
+    const char *second = getenv("FGS_GEN_PROVIDER");
+    fgs_error err;
+    void *fn;
+
+    (void)state;
+    setenv("FGS_SIM_CC", "90", 1);
+    for (int k = 0; k < 2; k++) {
+        struct side *s = &side[k];
+        const char *name = k ? second ? second : "cuda" : "sim";
+
+        if (gen_open(&s->d, name, &err) < 0) {
+            print_message("%s\n", err.text);
+            exit(77);
+        }
+        fn = fgs_device_get_proc(s->d.dev, "cuTensorMapEncodeTiled");
+        memcpy(&s->tiled, &fn, sizeof fn);
+        fn = fgs_device_get_proc(s->d.dev, "cuTensorMapEncodeIm2col");
+        memcpy(&s->column, &fn, sizeof fn);
+        s->got = malloc(SHARED + 16 + GLOBAL);
+        assert_non_null(s->got);
+        if (!s->tiled || !s->column) {
+            print_message("%s: no tensor maps\n", name);
+            exit(77);
+        }
+        assert_int_equal(s->d.push(s->d.ctx), 0);
+        assert_int_equal(s->d.alloc(&s->tensor, GLOBAL), 0);
+        assert_int_equal(s->d.alloc(&s->out, SHARED + 16), 0);
+    }
+    return 0;
+}
+
+static int close_both(void **state)
+{
+    CUcontext was;
+
+    (void)state;
+    for (int k = 1; k >= 0; k--) {
+        side[k].d.dealloc(side[k].tensor);
+        side[k].d.dealloc(side[k].out);
+        side[k].d.pop(&was);
+        free(side[k].got);
+        gen_close(&side[k].d);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------- cases */
+
+struct test {
+    bool column, store;
+    const char *op; /* of a reduction, NULL = a copy */
+    unsigned type, rank, interleave, swizzle, fill;
+    cuuint64_t dim[5], stride[5];
+    cuuint32_t box[5], step[5], channels, pixels;
+    int lower[3], upper[3], coord[5];
+    unsigned offset[3], bytes; /* what the barrier counts */
+};
+
+static const unsigned bits[] = { 8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32,
+                                 32 };
+
+/* The same in both: a multiple of 16 bytes to the left or right. */
+static int first_coord(const struct test *t, int low, int high)
+{
+    return (low + (int)draw((unsigned)(high - low + 1))) * 128 /
+        (int)bits[t->type];
+}
+
+/* Does all of it fit, in both memories? */
+static bool fits(const struct test *t, unsigned rows)
+{
+    static const unsigned span[] = { 0, 32, 64, 128 };
+    unsigned wide = t->box[0] * bits[t->type] / 8;
+    cuuint64_t all = t->rank > 1
+        ? t->stride[t->rank - 2] * t->dim[t->rank - 1] : 8192;
+
+    if (wide < span[t->swizzle])
+        wide = span[t->swizzle];
+    return all + 65536 < GLOBAL - SHARED && rows * wide <= SHARED;
+}
+
+static void draw_shape(struct test *t, unsigned type, unsigned rank)
+{
+    static const unsigned span[] = { 256, 32, 64, 128 };
+    unsigned chunks = span[t->swizzle] / 16;
+
+    t->type = type;
+    t->rank = rank;
+    t->box[0] = (1 + draw(chunks)) * 128 / bits[type];
+    if (t->box[0] > 256)
+        t->box[0] = 256;
+    t->dim[0] = 1 + draw(2 * t->box[0]);
+    t->stride[0] = (t->dim[0] * bits[type] / 8 + 15) / 16 * 16 + 16 * draw(3);
+    for (unsigned d = 1; d < rank; d++) {
+        t->dim[d] = 1 + draw(7);
+        t->box[d] = 1 + draw(rank > 3 ? 2 : 5);
+        t->step[d] = draw(3) ? 1 : 1 + draw(4);
+        t->stride[d] = t->stride[d - 1] * (t->dim[d] + draw(2));
+    }
+    t->step[0] = 1;
+}
+
+static void draw_tile(struct test *t)
+{
+    unsigned rows;
+
+    do {
+        draw_shape(t, t->type, 1 + draw(5));
+        rows = 1;
+        for (unsigned d = 1; d < t->rank; d++)
+            rows *= (t->box[d] + t->step[d] - 1) / t->step[d];
+    } while (!fits(t, rows));
+    t->coord[0] = first_coord(t, t->store ? 0 : -2, 4);
+    for (unsigned d = 1; d < t->rank; d++)
+        t->coord[d] = (int)draw(8) - (t->store ? 0 : 3);
+    t->bytes = rows * t->box[0] * bits[t->type] / 8;
+}
+
+static void draw_column(struct test *t)
+{
+    t->pixels = 1 + draw(30);
+    do {
+        draw_shape(t, t->type, 3 + draw(3));
+    } while (!fits(t, t->pixels));
+    t->column = true;
+    t->channels = t->box[0];
+    t->coord[0] = first_coord(t, t->store ? 0 : -1, 2);
+    t->step[t->rank - 1] = 1;
+    for (unsigned d = 0; d < t->rank - 2; d++) {
+        int size;
+
+        t->lower[d] = t->store ? 0 : (int)draw(4) - 2;
+        t->upper[d] = t->store ? 0 : (int)draw(4) - 2;
+        size = (int)t->dim[1 + d] + t->upper[d] - t->lower[d];
+        if (size <= 0)
+            t->lower[d] = t->upper[d] = 0;
+        size = (int)t->dim[1 + d] + t->upper[d] - t->lower[d];
+        t->coord[1 + d] = t->lower[d] + (int)draw((unsigned)size);
+        t->offset[d] = t->store ? 0 : draw(3);
+    }
+    t->coord[t->rank - 1] = (int)draw((unsigned)t->dim[t->rank - 1]);
+    t->bytes = t->pixels * t->channels * bits[t->type] / 8;
+}
+
+/* --------------------------------------------------------------------- run */
+
+static CUresult encode(const struct side *s, const struct test *t,
+                       CUtensorMap *map)
+{
+    void *at = (void *)(uintptr_t)s->tensor;
+
+    memset(map, 0, sizeof *map);
+    return t->column
+        ? s->column(map, t->type, t->rank, at, t->dim, t->stride, t->lower,
+                    t->upper, t->channels, t->pixels, t->step, t->interleave,
+                    t->swizzle, 0, t->fill)
+        : s->tiled(map, t->type, t->rank, at, t->dim, t->stride, t->box,
+                   t->step, t->interleave, t->swizzle, 0, t->fill);
+}
+
+static void write_copy(char *to, size_t size, const struct test *t)
+{
+    char coord[64] = "", offset[64] = "";
+    size_t n = 0;
+
+    for (unsigned d = 0; d < t->rank; d++)
+        n += (size_t)snprintf(coord + n, sizeof coord - n, "%s%d",
+                              d ? "," : "", t->coord[d]);
+    n = 0;
+    for (unsigned d = 0; t->column && !t->store && d < t->rank - 2; d++)
+        n += (size_t)snprintf(offset + n, sizeof offset - n, "%s%u",
+                              d ? "," : ",{", t->offset[d]);
+    if (!t->store)
+        snprintf(to, size, "mbarrier.arrive.expect_tx.shared.b64 _,[b],%u;\n"
+                 "cp.async.bulk.tensor.%ud.shared::cluster.global.%s"
+                 ".mbarrier::complete_tx::bytes [S],[m,{%s}],[b]%s%s;\n",
+                 t->bytes, t->rank, t->column ? "im2col" : "tile", coord,
+                 offset, *offset ? "}" : "");
+    else
+        snprintf(to, size, "mbarrier.arrive.shared.b64 _,[b];\n"
+                 "cp%s.async.bulk.tensor.%ud.global.shared::cta%s%s.%s"
+                 ".bulk_group [m,{%s}],[S];\ncp.async.bulk.commit_group;\n"
+                 "cp.async.bulk.wait_group 0;\n", t->op ? ".reduce" : "",
+                 t->rank, t->op ? "." : "", t->op ? t->op : "",
+                 t->column ? "im2col_no_offs" : "tile", coord);
+}
+
+static const char text_form[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry k(.param .align 64 .b8 p_m[128],.param .u64 p_out,\n"
+    ".param .u64 p_src)\n{\n.shared .align 1024 .b8 s[16384];\n"
+    ".shared .align 8 .b64 b;\n.reg .b64 m,o,q,r;\n.reg .b32 S,i,v,x;\n"
+    ".reg .pred t;\nmov.b64 m,p_m;\ncvta.param.u64 m,m;\n"
+    "ld.param.u64 o,[p_out];\nld.param.u64 q,[p_src];\nmov.u32 S,s;\n"
+    "mov.u32 i,0;\nF:\nadd.u32 v,S,i;\nld.global.u32 x,[q];\n"
+    "st.shared.u32 [v],x;\nadd.u64 q,q,4;\nadd.u32 i,i,4;\n"
+    "setp.lt.u32 t,i,16384;\n@t bra F;\nmbarrier.init.shared.b64 [b],1;\n"
+    "fence.proxy.async;\n%smov.u32 i,0;\nW:\n"
+    "mbarrier.try_wait.parity.shared.b64 t,[b],0,1000;\n@t bra D;\n"
+    "add.u32 i,i,1;\nsetp.lt.u32 t,i,1000;\n@t bra W;\nD:\n"
+    "mbarrier.test_wait.parity.shared.b64 t,[b],0;\nselp.u32 x,1,0,t;\n"
+    "st.global.u32 [o],x;\nmov.u32 i,0;\nG:\nadd.u32 v,S,i;\n"
+    "ld.shared.u32 x,[v];\nst.global.u32 [o+16],x;\nadd.u64 o,o,4;\n"
+    "add.u32 i,i,4;\nsetp.lt.u32 t,i,16384;\n@t bra G;\nret;\n}\n";
+
+static void run(struct side *s, const char *text, CUtensorMap *map)
+{
+    CUdeviceptr src = s->tensor + GLOBAL - SHARED;
+    void *params[] = { map, &s->out, &src };
+    CUcontext was;
+    CUfunction f;
+    CUmodule mod;
+
+    assert_int_equal(s->d.push(s->d.ctx), 0);
+    assert_int_equal(s->d.to_device(s->tensor, data, GLOBAL), 0);
+    assert_int_equal(s->d.load(&mod, text, 0, NULL, NULL), 0);
+    assert_int_equal(s->d.entry(&f, mod, "k"), 0);
+    assert_int_equal(s->d.launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+                     0);
+    assert_int_equal(s->d.wait(), 0);
+    assert_int_equal(s->d.to_host(s->got, s->out, SHARED + 16), 0);
+    assert_int_equal(s->d.to_host(s->got + SHARED + 16, s->tensor, GLOBAL), 0);
+    s->d.unload(mod);
+    s->d.pop(&was);
+}
+
+/* The first difference, or SIZE_MAX; the barrier's word is at 0. */
+static size_t differ(void)
+{
+    for (size_t n = 0; n < SHARED + 16 + GLOBAL; n++)
+        if (side[0].got[n] != side[1].got[n] && (n < 4 || n >= 16))
+            return n;
+    return SIZE_MAX;
+}
+
+static void tell(const struct test *t, size_t at, const char *why)
+{
+    print_message("%s%s: type %u rank %u swizzle %u fill %u interleave %u, at "
+                  "%zu sim %02x gpu %02x\n  ", why, t->op ? t->op : "",
+                  t->type, t->rank, t->swizzle, t->fill, t->interleave, at,
+                  side[0].got[at], side[1].got[at]);
+    for (unsigned d = 0; d < t->rank; d++)
+        print_message("dim %llu stride %llu box %u step %u coord %d; ",
+                      t->dim[d], t->stride[d], t->box[d], t->step[d],
+                      t->coord[d]);
+    print_message("\n");
+}
+
+/* 1 = they differ. */
+static unsigned compare(const struct test *t)
+{
+    FGS__ALIGN(64) CUtensorMap map[2];
+    char copy[400], text[3000];
+    CUresult r[2];
+    size_t at;
+
+    for (int k = 0; k < 2; k++)
+        r[k] = encode(&side[k], t, &map[k]);
+    if (r[0] != r[1]) {
+        tell(t, 0, "the drivers differ about a map ");
+        print_message("  sim %d gpu %d\n", (int)r[0], (int)r[1]);
+        return 1;
+    }
+    if (r[0])
+        return 0;
+    write_copy(copy, sizeof copy, t);
+    snprintf(text, sizeof text, text_form, copy);
+    for (int k = 0; k < 2; k++)
+        run(&side[k], text, &map[k]);
+    at = differ();
+    if (at != SIZE_MAX)
+        tell(t, at, t->store ? "a store " : "a load ");
+    return at != SIZE_MAX;
+}
+
+static unsigned cases(void)
+{
+    return getenv("FGS_GEN_SHORT") ? CASES / 8 : CASES;
+}
+
+static void fill_data(bool plain)
+{
+    for (size_t n = 0; n < GLOBAL; n++)
+        data[n] = (unsigned char)draw(256);
+    for (size_t n = 0; plain && n < GLOBAL; n += 2)
+        data[n + 1] = (unsigned char)(0x38 + draw(8)); /* no NaN, no inf */
+}
+
+/* ------------------------------------------------------------------- tests */
+
+static void narrow_or_not(bool narrow)
+{
+    unsigned bad = 0;
+
+    fill_data(false);
+    for (unsigned n = 0; n < cases(); n++) {
+        struct test t = { .swizzle = draw(4), .type = draw(10) };
+        unsigned wide;
+
+        draw_tile(&t);
+        wide = t.box[0] * bits[t.type] / 8;
+        if (t.swizzle && (wide < 16u << t.swizzle) != narrow)
+            t.swizzle = 0;
+        t.fill = t.type >= 6 && draw(2);
+        bad += compare(&t);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void tiles_are_loaded_alike(void **state)
+{
+    (void)state;
+    narrow_or_not(false);
+}
+
+static void rows_narrower_than_the_swizzle_are_loaded_alike(void **state)
+{
+    (void)state;
+    narrow_or_not(true);
+}
+
+static void columns_are_loaded_alike(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    fill_data(false);
+    for (unsigned n = 0; n < cases(); n++) {
+        struct test t = { .type = draw(10) };
+
+        draw_column(&t);
+        bad += compare(&t);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void converted_elements_are_alike(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    fill_data(false);
+    for (unsigned n = 0; n < cases(); n++) {
+        struct test t = { .type = 10 + draw(3), .store = draw(2) };
+
+        for (size_t k = 0; k < GLOBAL; k += 4 * (1 + draw(8)))
+            data[k + 3] &= 0x80, data[k + 2] &= 0x7f; /* subnormals */
+        draw_tile(&t);
+        bad += compare(&t);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void stores_are_alike(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    fill_data(false);
+    for (unsigned n = 0; n < cases(); n++) {
+        struct test t = { .type = draw(10), .store = true };
+
+        if (draw(3))
+            draw_tile(&t);
+        else
+            draw_column(&t);
+        bad += compare(&t);
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void reductions_are_alike(void **state)
+{
+    static const struct {
+        unsigned type;
+        const char *op;
+    } row[] = {
+        { 2, "add" }, { 3, "add" }, { 4, "add" }, { 6, "add" }, { 7, "add" },
+        { 9, "add" }, { 10, "add" }, { 2, "min" }, { 3, "max" }, { 4, "min" },
+        { 5, "max" }, { 6, "min" }, { 6, "max" }, { 9, "min" }, { 9, "max" },
+        { 2, "inc" }, { 2, "dec" }, { 2, "and" }, { 4, "or" }, { 2, "xor" },
+    };
+    unsigned bad = 0;
+
+    (void)state;
+    for (unsigned n = 0; n < cases(); n++) {
+        unsigned k = n % (sizeof row / sizeof *row);
+        struct test t = { .type = row[k].type, .op = row[k].op,
+                          .store = true };
+
+        fill_data(draw(2));
+        draw_tile(&t);
+        bad += compare(&t);
+    }
+    assert_int_equal(bad, 0);
+}
+
+/* Arguments at and over their bounds: the results of both drivers. */
+static void maps_are_refused_alike(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    for (unsigned n = 0; n < 20 * cases(); n++) {
+        struct test t = { .swizzle = draw(4), .type = draw(13) };
+        FGS__ALIGN(64) CUtensorMap map;
+        CUresult r[2];
+
+        if (draw(2))
+            draw_tile(&t);
+        else
+            draw_column(&t);
+        switch (draw(10)) {
+        case 0: t.stride[draw(4)] += 8; break;
+        case 1: t.box[draw(5)] = draw(2) ? 0 : 256 + draw(2); break;
+        case 2: t.step[draw(5)] = draw(10); break;
+        case 3: t.interleave = draw(4); break;
+        case 4: t.swizzle = draw(9); break;
+        case 5: t.fill = draw(3); break;
+        case 6: t.dim[draw(5)] = draw(2) ? 0 : (1ull << 32) + draw(2); break;
+        case 7: t.rank = draw(7) % 6; break;
+        case 8: t.channels = draw(300); t.pixels = draw(1100); break;
+        default: t.stride[draw(4)] = (1ull << 40) - 16 * draw(2); break;
+        }
+        for (int k = 0; k < 2; k++)
+            r[k] = encode(&side[k], &t, &map);
+        if (r[0] != r[1] && bad++ < 40) {
+            tell(&t, 0, t.column ? "im2col map " : "tiled map ");
+            print_message("  sim %d gpu %d\n", (int)r[0], (int)r[1]);
+        }
+    }
+    assert_int_equal(bad, 0);
+}
+
+/* One slice must agree; of more, what the GPU reads is printed. */
+static void interleaved_slices_are_alike(void **state)
+{
+    struct test t = { .type = 2, .rank = 4, .interleave = 1,
+                      .dim = { 4, 5, 4, 3 }, .stride = { 16, 80, 320 },
+                      .box = { 4, 3, 2, 2 }, .step = { 1, 1, 1, 1 },
+                      .coord = { 0, 1, 1, 1 }, .bytes = 192 };
+    FGS__ALIGN(64) CUtensorMap map;
+    char copy[400], text[3000];
+
+    (void)state;
+    for (uint32_t n = 0; n < GLOBAL; n += 4)
+        memcpy(data + n, &n, 4);
+    assert_int_equal(compare(&t), 0);
+    t.dim[0] = 16;
+    t.box[0] = 8;
+    t.bytes = 384;
+    t.stride[0] = 0x100;
+    t.stride[1] = 0x1000;
+    t.stride[2] = 0x10000;
+    if (encode(&side[1], &t, &map)) {
+        print_message("slices: refused\n");
+        return;
+    }
+    write_copy(copy, sizeof copy, &t);
+    snprintf(text, sizeof text, text_form, copy);
+    run(&side[1], text, &map);
+    print_message("slices, strides 100 1000 10000, byte offsets that 16-byte "
+                  "chunks came from (done %u):", side[1].got[0]);
+    for (unsigned n = 0; n < 400; n += 16) {
+        uint32_t v;
+
+        memcpy(&v, side[1].got + 16 + n, 4);
+        print_message(" %x", v);
+    }
+    print_message("\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_are_refused_alike),
+        cmocka_unit_test(tiles_are_loaded_alike),
+        cmocka_unit_test(rows_narrower_than_the_swizzle_are_loaded_alike),
+        cmocka_unit_test(columns_are_loaded_alike),
+        cmocka_unit_test(converted_elements_are_alike),
+        cmocka_unit_test(stores_are_alike),
+        cmocka_unit_test(reductions_are_alike),
+        cmocka_unit_test(interleaved_slices_are_alike),
+    };
+
+    return cmocka_run_group_tests_name("tensor", tests, open_both, close_both);
+}
