@@ -312,6 +312,7 @@ static unsigned compare(const struct test *t)
     snprintf(text, sizeof text, text_form, copy);
     for (int k = 0; k < 2; k++)
         run(&side[k], text, &map[k]);
+    assert_int_equal(side[0].got[0], 1); /* the barrier's phase is over */
     at = differ();
     if (at != SIZE_MAX)
         tell(t, at, t->store ? "a store " : "a load ");
@@ -491,6 +492,8 @@ static void interleaved_slices_are_alike(void **state)
     for (uint32_t n = 0; n < GLOBAL; n += 4)
         memcpy(data + n, &n, 4);
     assert_int_equal(compare(&t), 0);
+    if (getenv("FGS_GEN_PROVIDER"))
+        return;
     t.dim[0] = 16;
     t.box[0] = 8;
     t.bytes = 384;
