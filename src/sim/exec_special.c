@@ -1,9 +1,8 @@
 /* exec_special.c -- reciprocal, roots, transcendentals, testp, copysign
  *
- * Approximate functions are made in double precision and rounded once, which
- * is within the bounds of ISA 9.7.3.
+ * Approximate functions have the bits of an H200, see approx.h.
  */
-#include "sim/half.h"
+#include "sim/approx.h"
 
 enum { AUX_ROUND, AUX_FTZ, AUX_X2 };
 
@@ -12,146 +11,30 @@ static FGS__INLINE float in_f32(const struct fgs__sim_insn *i, float x)
     return i->aux[AUX_FTZ] ? flush_f32(x) : x;
 }
 
-static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, double r)
+static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
 {
-    return in_f32(i, fix_f32((float)r));
+    return in_f32(i, fix_f32(r));
 }
 
 /* ------------------------------------------------------------ functions -- */
 
-/* 2^x; a result beyond f32 comes out as its infinity or zero. */
-static FGS__INLINE double exp2_of(double x)
-{
-    double in = x > 300 ? 300 : x < -300 ? -300 : x;
-    double n = __builtin_rint(in), r = (in - n) * 0x1.62e42fefa39efp-1;
-    double p = 1.0 / 39916800;
-    double scale = bits_double(double_bits(n + 0x1.8p52 + 1023) << 52);
+#define FTZ (i->aux[AUX_FTZ] != 0)
+MAP1(rcp_f32, l_f32, l_f32, out_f32(i, rcp_approx(x, FTZ)))
+MAP1(rsqrt_f32, l_f32, l_f32, out_f32(i, rsq_approx(x, FTZ)))
+MAP1(root_f32, l_f32, l_f32, out_f32(i, sqrt_approx(x, FTZ)))
+MAP1(lg2_f32, l_f32, l_f32, out_f32(i, lg2_approx(x, FTZ)))
+MAP1(ex2_f32, l_f32, l_f32, out_f32(i, ex2_approx(x, FTZ)))
+MAP1(sin_f32, l_f32, l_f32, raw_sin(turns(x), 0))
+MAP1(cos_f32, l_f32, l_f32, raw_sin(turns(x), 1))
+MAP1(tanh_f32, l_f32, l_f32, raw_tanh(x))
 
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    return x == x ? p * scale : x;
-}
-
-/* log2 of a positive finite number that is no subnormal f64. */
-static FGS__INLINE double log2_of(double x)
-{
-    /* The bits of sqrt(1/2): the rest is between it and sqrt(2). */
-    uint64_t u =
-        double_bits(x) - 0x3fe6a09e667f3bcdull + ((uint64_t)2048 << 52);
-    uint64_t e = u >> 52;
-    double m = bits_double(double_bits(x) - ((e - 2048) << 52));
-    double s = (m - 1) / (m + 1), q = s * s;
-    double p = 1.0 / 17;
-    /* e as a double: 2^52 with it in the low bits */
-    double k = bits_double(0x4330000000000000ull | e) - 0x1p52 - 2048;
-
-    p = p * q + 1.0 / 15;
-    p = p * q + 1.0 / 13;
-    p = p * q + 1.0 / 11;
-    p = p * q + 1.0 / 9;
-    p = p * q + 1.0 / 7;
-    p = p * q + 1.0 / 5;
-    p = p * q + 1.0 / 3;
-    p = p * q + 1.0;
-    return k + s * p * 0x1.71547652b82fep+1;
-}
-
-static FGS__INLINE double lg2_one(float x)
-{
-    double in = x > 0 && x <= 0x1.fffffep127f ? (double)x : 1.0;
-    double r = log2_of(in);
-
-    r = x == 0 ? -(double)__builtin_inff() : r;
-    r = x > 0x1.fffffep127f ? (double)x : r;
-    return x < 0 || x != x ? (double)NAN_F32 : r;
-}
-
-/* sin(2 pi t), |t| <= 3/4. */
-static FGS__INLINE double sin_turns(double t)
-{
-    double u = t > 0.5 ? t - 1 : t;
-    double v = u > 0.25 ? 0.5 - u : u < -0.25 ? -0.5 - u : u;
-    double a = v * 0x1.921fb54442d18p+2, q = a * a;
-    double p = 1.0 / 355687428096000;
-
-    p = p * q - 1.0 / 1307674368000;
-    p = p * q + 1.0 / 6227020800;
-    p = p * q - 1.0 / 39916800;
-    p = p * q + 1.0 / 362880;
-    p = p * q - 1.0 / 5040;
-    p = p * q + 1.0 / 120;
-    p = p * q - 1.0 / 6;
-    p = p * q + 1.0;
-    return p * a;
-}
-
-/* The angle in turns, rounded to f32 as hardware does before its table; of a
- * large angle little is left. */
-static FGS__INLINE double turns(float x)
-{
-    double t = (double)(x * 0x1.45f306p-3f);
-
-    return t - __builtin_rint(t);
-}
-
-static FGS__INLINE double sin_one(float x)
-{
-    return x == 0 ? (double)x : sin_turns(turns(x));
-}
-
-static FGS__INLINE double cos_one(float x)
-{
-    return sin_turns(turns(x) + 0.25);
-}
-
-static FGS__INLINE double tanh_one(float x)
-{
-    double m = __builtin_fabs((double)x);
-    double e = exp2_of((m > 20 ? 20 : m) * 0x1.71547652b82fep+1);
-    double r = m < 0x1p-13 ? m : (e - 1) / (e + 1);
-
-    return x == x ? __builtin_copysign(r, (double)x) : (double)x;
-}
-
-MAP1(rcp_f32, l_f32, l_f32, out_f32(i, 1.0 / (double)in_f32(i, x)))
 MAP1(sqrt_f32, l_f32, l_f32,
      in_f32(i, fix_f32(__builtin_sqrtf(in_f32(i, x)))))
-MAP1(rsqrt_f32, l_f32, l_f32,
-     out_f32(i, 1.0 / __builtin_sqrt((double)in_f32(i, x))))
-MAP1(sin_f32, l_f32, l_f32, out_f32(i, sin_one(in_f32(i, x))))
-MAP1(cos_f32, l_f32, l_f32, out_f32(i, cos_one(in_f32(i, x))))
-MAP1(lg2_f32, l_f32, l_f32, out_f32(i, lg2_one(in_f32(i, x))))
-MAP1(ex2_f32, l_f32, l_f32, out_f32(i, exp2_of((double)in_f32(i, x))))
-MAP1(tanh_f32, l_f32, l_f32, out_f32(i, tanh_one(x)))
 MAP1(rcp_f64, l_f64, l_f64, fix_f64(x, 1.0 / x))
 MAP1(sqrt_f64, l_f64, l_f64, fix_f64(x, __builtin_sqrt(x)))
-MAP1(rsqrt_f64, l_f64, l_f64, fix_f64(x, 1.0 / __builtin_sqrt(x)))
-
-/* .approx.ftz.f64: of the high words only (ISA: 1.11.20 format). */
-static FGS__INLINE double high_word(double x)
-{
-    double m = __builtin_fabs(x);
-    double in = bits_double(double_bits(x) & 0xffffffff00000000ull);
-
-    return m < 0x1p-1022 ? __builtin_copysign(0.0, x) : in;
-}
-
-static FGS__INLINE double high_result(double r)
-{
-    return r == r ? high_word(r) : bits_double(0x7fffffff00000000ull);
-}
-MAP1(rcp_high_f64, l_f64, l_f64, high_result(1.0 / high_word(x)))
-MAP1(rsqrt_high_f64, l_f64, l_f64,
-     high_result(1.0 / __builtin_sqrt(high_word(x))))
+MAP1(rsqrt_f64, l_f64, l_f64, rsq_approx_f64(x))
+MAP1(rcp_high_f64, l_f64, l_f64, raw_rcp_f64(x))
+MAP1(rsqrt_high_f64, l_f64, l_f64, raw_rsq_f64(x))
 
 /* In another rounding mode, done before it is put back. */
 #define ROUNDED1(name, T, base)                                                \
@@ -173,6 +56,7 @@ ROUNDED1(sqrt_any_f64, l_f64, sqrt_f64)
 
 /* -------------------------------------------------------------- halves -- */
 
+/* What the unit gives for the value in f32, cut off. */
 #define HALF1(name, FROM, TO, EXPR)                                            \
     HANDLER(name)                                                              \
     {                                                                          \
@@ -182,17 +66,16 @@ ROUNDED1(sqrt_any_f64, l_f64, sqrt_f64)
         FGS__EACH                                                              \
         for (k = 0; k < n; k++) {                                              \
             const float x = FROM(a[k]);                                        \
-            t[k] = TO(odd_float(EXPR));                                        \
+            t[k] = TO(EXPR);                                                   \
         }                                                                      \
         blend_halves(w, i->op[0], t, i->aux[AUX_X2]);                          \
         return i + 1;                                                          \
     }
 #define FLUSHED_BF16(h) flush_f32(float_of_bf16(h))
-#define TO_FLUSHED(f)   bf16_of_float(flush_f32(f))
-HALF1(ex2_f16, float_of_f16, f16_of_float, exp2_of((double)x))
-HALF1(ex2_bf16, FLUSHED_BF16, TO_FLUSHED, exp2_of((double)x))
-HALF1(tanh_f16, float_of_f16, f16_of_float, tanh_one(x))
-HALF1(tanh_bf16, float_of_bf16, bf16_of_float, tanh_one(x))
+HALF1(ex2_f16, float_of_f16, cut_f16, ex2_approx(x, false))
+HALF1(ex2_bf16, FLUSHED_BF16, cut_bf16, raw_ex2(x))
+HALF1(tanh_f16, float_of_f16, cut_f16, raw_tanh(x))
+HALF1(tanh_bf16, float_of_bf16, cut_bf16, raw_tanh(x))
 
 /* ----------------------------------------------------- testp, copysign -- */
 
@@ -246,7 +129,7 @@ static const struct lane_row rows[] = {
     ROW(RCP, F64, NEAREST, rcp_f64)
     ROW(RCP, F64, ANY, rcp_any_f64)
     ROW(RCP, F64, APPROX_FTZ, rcp_high_f64)
-    ROW(SQRT, F32, APPROX, sqrt_f32)
+    ROW(SQRT, F32, APPROX, root_f32)
     ROW(SQRT, F32, NEAREST, sqrt_f32)
     ROW(SQRT, F32, ANY, sqrt_any_f32)
     ROW(SQRT, F64, NEAREST, sqrt_f64)
