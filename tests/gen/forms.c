@@ -25,6 +25,11 @@ static const struct {
     { "griddep", "no effect on one grid" },
     { "mbar", "needs a protocol; the kernels of ptx/ run on both devices" },
     { "async", "needs a protocol; tests/ptx/run" },
+    { "cluster", "addresses and clusters differ from device to device" },
+    { "ldmatrix", "fragments; tests/ptx/run" },
+    { "mma", "fragments; tests/ptx/run" },
+    { "tensor", "needs a tensor map" },
+    { "tensormap", "needs a tensor map" },
     { "bulk", "needs a protocol; the kernels of ptx/ run on both devices" },
 };
 
@@ -35,6 +40,20 @@ static const char *const families[FGS__OP_COUNT] = {
 #undef OP
 };
 
+/* Operands that are not registers and immediates of one value each. */
+static bool own_shape(unsigned op)
+{
+    const struct fgs__row *row = &fgs__rows[op];
+
+    if (op == FGS__OP_CVT || op == FGS__OP_ATOM || op == FGS__OP_RED)
+        return false;
+    for (unsigned k = 0; k < row->args; k++) {
+        if (row->arg[k].vec || !strchr("dsmwtSXyrpPQVEci", row->arg[k].role))
+            return true;
+    }
+    return false;
+}
+
 const char *gen_no_forms(unsigned op)
 {
     if (fgs__rows[op].cc > 90)
@@ -43,6 +62,8 @@ const char *gen_no_forms(unsigned op)
         if (!strcmp(reasons[i].family, families[op]))
             return reasons[i].reason;
     }
+    if (own_shape(op))
+        return "memory, or operands of a shape of their own";
     return NULL;
 }
 
@@ -254,7 +275,7 @@ static void make_words(struct gen_form *f)
     }
 }
 
-/* ----------------------------------------------------- asking the checker -- */
+/* -------------------------------------------------- asking the checker -- */
 
 enum { BATCH = FGS__PTX_DIAGS };
 
