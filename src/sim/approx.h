@@ -295,7 +295,11 @@ static FGS__INLINE FGS__UNUSED float div_approx(float a, float b, bool ftz,
     float m = __builtin_fabsf(b);
     float s = is_small(b, ftz) ? 0x1p24f : full && m > 0x1p126f ? 0.25f : 1.0f;
 
-    return a * s * raw_rcp(b * s);
+    float x = a * s, y = raw_rcp(b * s);
+    /* .ftz looks at the exact product */
+    bool tiny = ftz && __builtin_fabs((double)x * (double)y) < 0x1p-126;
+
+    return tiny ? __builtin_copysignf(0.0f, x * y) : x * y;
 }
 
 #endif

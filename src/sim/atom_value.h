@@ -18,6 +18,11 @@ static inline uint64_t atom_add_f64(uint64_t a, uint64_t b)
 {
     double x = bits_double(a) + bits_double(b);
 
+    /* a NaN goes on as it is, signalling too (an H200) */
+    if (bits_double(a) != bits_double(a))
+        return a;
+    if (bits_double(b) != bits_double(b))
+        return b;
     return x != x ? 0x7fffffffffffffffull : double_bits(x);
 }
 

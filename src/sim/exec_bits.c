@@ -140,6 +140,8 @@ static uint32_t nth_set(uint32_t x, uint32_t at, int32_t n)
     int32_t step = n < 0 ? -1 : 1, k;
     int64_t left = n < 0 ? -(int64_t)n : n;
 
+    if (n == INT32_MIN)
+        return 0; /* as an H200 */
     if (at > 31)
         return UINT32_MAX;
     if (!n)
@@ -353,7 +355,8 @@ static fgs__sim_fn pick(const struct fgs__ptx_insn *src,
     }
 }
 
-/* bfi d, a, b, c, e: a's low e bits over b's from bit c up. */
+/* bfi d, a, b, c, e: a's low e bits over b's from bit c up.  Of c above 255,
+ * which the ISA leaves open, an H200 takes 8 bits, of .b64 all. */
 #define BFI(N)                                                                 \
     static FGS__INLINE uint##N##_t insert_##N(uint##N##_t a, uint##N##_t b,    \
                                               uint32_t at, uint32_t len)       \
@@ -372,7 +375,8 @@ static fgs__sim_fn pick(const struct fgs__ptx_insn *src,
         int k;                                                                 \
         FGS__EACH                                                              \
         for (k = 0; k < LANES; k++)                                            \
-            t[k] = insert_##N(a[k], b[k], at[k] & 255, COUNT(N, len[k]));      \
+            t[k] = insert_##N(a[k], b[k], N == 64 ? at[k] : at[k] & 255,       \
+                              COUNT(N, len[k]));                               \
         blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(l_u##N));              \
         return i + 1;                                                          \
     }

@@ -318,6 +318,14 @@ static double odd_double(uint64_t magnitude, bool negative)
     return negative ? -r : r;
 }
 
+/* An f64 NaN keeps its sign and the top of its payload (seen on an H200). */
+static uint64_t half_nan(uint64_t v, bool bf)
+{
+    uint64_t top = bf ? 0x7fc0 | (v >> 45 & 0x7f) : 0x7e00 | (v >> 42 & 0x3ff);
+
+    return (v >> 48 & 0x8000) | top;
+}
+
 static uint64_t to_half(const struct fgs__sim_insn *i, uint64_t v)
 {
     enum fgs__ptx_type from = TYPE_OF(i->aux[AUX_FROM]);
@@ -330,7 +338,10 @@ static uint64_t to_half(const struct fgs__sim_insn *i, uint64_t v)
 
     if (fgs__ptx_types[from].kind == FGS__K_FLOAT) {
         x = as_double(v, from);
-        if (from == FGS__T_F32 && (flags & FTZ))
+        if (from == FGS__T_F64 && x != x && !flags)
+            return half_nan(v, bf);
+        /* to f16 an H200 does not flush: .rp gives the least subnormal */
+        if (from == FGS__T_F32 && (flags & FTZ) && bf)
             x = __builtin_fabs(x) < 0x1p-126 ? __builtin_copysign(0, x) : x;
         x = flags & TO_INTEGRAL ? integral(i, x) : x;
     } else {

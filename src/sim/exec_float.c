@@ -3,7 +3,7 @@
  * rn without .sat is what programs use and has handlers of its own; other
  * rounding modes are the host's, set around the lanes.
  */
-#include "sim/half.h"
+#include "sim/approx.h"
 
 enum { AUX_ROUND, AUX_FTZ, AUX_SAT, AUX_NAN };
 
@@ -39,6 +39,53 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
 
 /* The second NaN of add, sub, mul goes on, the first of div; the order b, c, a
  * of fma is seen for b before c only. */
+/* .ftz looks at the exact result (seen on an H200): what would be rounded up
+ * to the least normal number is zero.  Rare, so the lanes are asked at once;
+ * `exact` says whether the magnitude of lane k lies below it. */
+#define SETTLE(d, exact)                                                       \
+    do {                                                                       \
+        uint32_t least = 0;                                                    \
+        int k;                                                                 \
+        for (k = 0; k < LANES; k++)                                            \
+            least |= (float_bits(d[k]) & 0x7fffffff) == 0x800000;              \
+        if (FGS__LIKELY(!least) || !i->aux[AUX_FTZ])                           \
+            break;                                                             \
+        for (k = 0; k < LANES; k++)                                            \
+            if (__builtin_fabsf(d[k]) == 0x1p-126f && (exact))                 \
+                d[k] = __builtin_copysignf(0, d[k]);                           \
+    } while (0)
+
+static FGS__UNUSED void settle_mul(l_f32 *d, const l_f32 *a, const l_f32 *b,
+                                   const struct fgs__sim_insn *i)
+{
+    SETTLE(d, __builtin_fabs((double)flush_f32(a[k]) *
+                             (double)flush_f32(b[k])) < 0x1p-126);
+}
+
+static FGS__UNUSED void settle_div(l_f32 *d, const l_f32 *a, const l_f32 *b,
+                                   const struct fgs__sim_insn *i)
+{
+    SETTLE(d, __builtin_fabs((double)flush_f32(a[k])) <
+              __builtin_fabs((double)flush_f32(b[k])) * 0x1p-126);
+}
+
+/* The product is exact in f64, the sum is with its error. */
+static bool sum_is_tiny(float x, float y, float z)
+{
+    double p = (double)flush_f32(x) * (double)flush_f32(y);
+    double c = (double)flush_f32(z), s = p + c, v = s - p;
+    double err = (p - (s - v)) + (c - v), m = __builtin_fabs(s);
+
+    return m < 0x1p-126 || (m <= 0x1p-126 && (s < 0 ? err > 0 : err < 0));
+}
+
+static FGS__UNUSED void settle_fma(l_f32 *d, const l_f32 *a, const l_f32 *b,
+                                   const l_f32 *c,
+                                   const struct fgs__sim_insn *i)
+{
+    SETTLE(d, sum_is_tiny(a[k], b[k], c[k]));
+}
+
 #define ARITH2(name, OP, P, Q)                                                 \
     FIXED2(name##_f32, OP(x, y))                                               \
     FIXED2(name##_ftz_f32, flush_f32(OP(flush_f32(x), flush_f32(y))))          \
@@ -70,16 +117,36 @@ ROUNDED(fma_any_f64, l_f64,
         fma_f64_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]),
                     LANE_PTR(w, i->op[3]), i))
 
-/* div.approx (ISA): a divisor above 2^126 gives 0, or NaN under infinity. */
-static FGS__INLINE float div_approx(float x, float y)
-{
-    float m = __builtin_fabsf(y);
-    float big = m > 0x1p126f && m <= 0x1.fffffep127f ? 0.0f : 1.0f;
+/* The same with their results settled, in any rounding mode. */
+#define SETTLED(name, CALL, AFTER)                                             \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) l_f32 t[LANES];                                         \
+        const l_f32 *a = LANE_PTR(w, i->op[1]), *b = LANE_PTR(w, i->op[2]);    \
+        const l_f32 *c = LANE_PTR(w, i->op[3]);                                \
+        bool other = i->aux[AUX_ROUND] != FE_TONEAREST;                        \
+        (void)c;                                                               \
+        if (other)                                                             \
+            fesetround((int)i->aux[AUX_ROUND]);                                \
+        CALL;                                                                  \
+        FGS__BARRIER(t);                                                       \
+        if (other)                                                             \
+            fesetround(FE_TONEAREST);                                          \
+        AFTER;                                                                 \
+        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(l_f32));               \
+        return i + 1;                                                          \
+    }
+#define SETTLED_ALL(name, args)                                                \
+    SETTLED(name##_flush_f32, name##_ftz_f32_all args, settle_##name args)     \
+    SETTLED(name##_flush_any_f32, name##_sat_f32_all args, settle_##name args)
+SETTLED_ALL(mul, (t, a, b, i))
+SETTLED_ALL(div, (t, a, b, i))
+SETTLED_ALL(fma, (t, a, b, c, i))
 
-    return (x * big) / y;
-}
+/* AUX_NAN stands for .full. */
 MAP2(div_approx_f32, l_f32, l_f32, l_f32,
-     out_f32(i, div_approx(in_f32(i, x), in_f32(i, y))))
+     out_f32(i, div_approx(in_f32(i, x), in_f32(i, y), i->aux[AUX_FTZ] != 0,
+                           i->aux[AUX_NAN] != 0)))
 
 /* f32 with sources of 16 bits, in any rounding mode. */
 #define MIXED(name, FROM)                                                      \
@@ -180,7 +247,8 @@ MAP2(max_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, most_f64(x, y)))
 
 /* ------------------------------------------------------------- selector -- */
 
-enum { PLAIN, FLUSH, SATURATE, ANY, APPROX, XORSIGN, THREE };
+enum { PLAIN, FLUSH, SATURATE, ANY, APPROX, XORSIGN, THREE, SETTLE,
+       SETTLE_ANY };
 
 #define ROWS2(OP, name)                                                        \
     { FGS__OP_##OP, FGS__T_F32, PLAIN, name##_f32 },                           \
@@ -204,6 +272,13 @@ static const struct lane_row rows[] = {
     ROWS1(NEG, neg)
     ROWS1(MIN, min)
     ROWS1(MAX, max)
+#define SETTLED_ROWS(OP, name)                                                 \
+    { FGS__OP_##OP, FGS__T_F32, SETTLE, name##_flush_f32 },                    \
+    { FGS__OP_##OP, FGS__T_F32, SETTLE_ANY, name##_flush_any_f32 },
+    SETTLED_ROWS(MUL, mul)
+    SETTLED_ROWS(DIV, div)
+    SETTLED_ROWS(FMA, fma)
+    SETTLED_ROWS(MAD, fma)
     { FGS__OP_DIV, FGS__T_F32, APPROX, div_approx_f32 },
     { FGS__OP_MIN, FGS__T_F32, XORSIGN, min_xor_f32 },
     { FGS__OP_MAX, FGS__T_F32, XORSIGN, max_xor_f32 },
@@ -230,9 +305,8 @@ static unsigned variant_of(const struct fgs__ptx_insn *src)
     case FGS__M_RP:
         return ANY;
     case FGS__M_APPROX:
-        return APPROX;
     case FGS__M_FULL:
-        /* Two ulp are allowed; the nearest value is one of them. */
+        return APPROX;
     case FGS__M_RN:
     case FGS__M_NONE:
         break;
@@ -247,6 +321,18 @@ static unsigned variant_of(const struct fgs__ptx_insn *src)
     if (src->mod[FGS__G_SAT])
         return src->types > 1 ? PLAIN : SATURATE;
     return src->mod[FGS__G_FTZ] ? FLUSH : PLAIN;
+}
+
+/* Products and quotients may come out below the least normal number. */
+static unsigned settled(const struct fgs__ptx_insn *src, unsigned variant)
+{
+    bool may = src->op == FGS__OP_MUL || src->op == FGS__OP_DIV ||
+        src->op == FGS__OP_FMA || src->op == FGS__OP_MAD;
+
+    if (!may || !src->mod[FGS__G_FTZ])
+        return variant;
+    return variant == FLUSH                         ? SETTLE
+        : variant == SATURATE || variant == ANY ? SETTLE_ANY : variant;
 }
 
 /* The last source is f32. */
@@ -292,13 +378,14 @@ bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
                             op, src->type[1], variant_of(src));
     else
         out->run = find_row(rows, sizeof rows / sizeof *rows, op, t,
-                            variant_of(src));
+                            settled(src, variant_of(src)));
     if (!out->run)
         return false;
     out->aux[AUX_ROUND] = (uint32_t)host_round(src->mod[FGS__G_ROUND]);
     out->aux[AUX_FTZ] = src->mod[FGS__G_FTZ] != FGS__M_NONE;
     out->aux[AUX_SAT] = src->mod[FGS__G_SAT] != FGS__M_NONE;
-    out->aux[AUX_NAN] = src->mod[FGS__G_NAN] != FGS__M_NONE;
+    out->aux[AUX_NAN] = src->mod[FGS__G_NAN] != FGS__M_NONE ||
+        src->mod[FGS__G_ROUND] == FGS__M_FULL;
     if (src->types > 1)
         return take_mixed(d, src, out);
     if (op == FGS__OP_MIN || op == FGS__OP_MAX) {
