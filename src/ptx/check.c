@@ -103,6 +103,13 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_LDMATRIX] = fgs__check_ldmatrix,
     [FGS__OP_STMATRIX] = fgs__check_ldmatrix,
     [FGS__OP_MMA] = fgs__check_mma,
+    [FGS__OP_WMMA] = fgs__check_mma,
+    [FGS__OP_WMMA_XOR] = fgs__check_mma,
+    [FGS__OP_WMMA_AND] = fgs__check_mma,
+    [FGS__OP_WMMA_LOAD_A] = fgs__check_wmma,
+    [FGS__OP_WMMA_LOAD_B] = fgs__check_wmma,
+    [FGS__OP_WMMA_LOAD_C] = fgs__check_wmma,
+    [FGS__OP_WMMA_STORE] = fgs__check_wmma,
 };
 
 /* -------------------------------------------------------------- errors -- */

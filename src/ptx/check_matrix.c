@@ -110,9 +110,10 @@ static bool check_words(struct fgs__check *c, const struct fgs__product *p,
                         const uint8_t type[4])
 {
     const struct fgs__ptx_insn *i = c->i;
-    bool bits = type[FGS__MATRIX_A] == FGS__T_B1;
-    bool any_order = p->shape == FGS__M_M8N8K4 &&
-        type[FGS__MATRIX_A] == FGS__T_F16;
+    bool bits = type[FGS__MATRIX_A] == FGS__T_B1 && i->op == FGS__OP_MMA;
+    bool any_order = i->op == FGS__OP_MMA
+        ? p->shape == FGS__M_M8N8K4 && type[FGS__MATRIX_A] == FGS__T_F16
+        : p->shape != FGS__M_M8N8K32 && p->shape != FGS__M_M8N8K128;
 
     if (i->mod[FGS__G_SATFINITE] && !is_integer(type[FGS__MATRIX_A]))
         fgs__check_mod_error(c, FGS__G_SATFINITE, "'.satfinite' is for "
@@ -134,13 +135,17 @@ static bool check_types(struct fgs__check *c, const struct fgs__product *p,
 {
     unsigned d = type[FGS__MATRIX_D], a = type[FGS__MATRIX_A];
     unsigned b = type[FGS__MATRIX_B];
-    bool mixed = p->shape == FGS__M_M8N8K4 && d == FGS__T_F32;
+    bool mixed = p->op == FGS__OP_WMMA ||
+        (p->shape == FGS__M_M8N8K4 && d == FGS__T_F32);
 
     if (d != type[FGS__MATRIX_C] && !mixed)
-        fgs__parse_error(c->p, c->type_at[3], "%s: D and C must have one type "
+        fgs__parse_error(c->p, c->type_at[c->i->types - 1], "%s: D and C must have one type "
                          "here, not .%s and .%s", c->name,
                          fgs__ptx_types[d].word,
                          fgs__ptx_types[type[FGS__MATRIX_C]].word);
+    else if (p->op == FGS__OP_WMMA && a != b)
+        fgs__parse_error(c->p, c->type_at[2], "%s: A and B must have one type",
+                         c->name);
     return !c->p->failed && check_words(c, p, type) &&
         fgs__check_version(c->p, c->mod_at[FGS__G_SHAPE], p->ptx, p->cc,
                            p->family, "%s.%s of .%s and .%s", c->name,
@@ -180,4 +185,42 @@ void fgs__check_mma(struct fgs__check *c)
                             t == FGS__T_F64 ? FGS__T_F64 : FGS__T_B32, !k))
             return;
     }
+}
+
+/* ------------------------------------------- wmma's loads and the store -- */
+
+/* r, [p] {, stride} and [p], r {, stride}. */
+void fgs__check_wmma(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool store = i->op == FGS__OP_WMMA_STORE;
+    enum fgs__matrix which = i->op == FGS__OP_WMMA_LOAD_A ? FGS__MATRIX_A
+        : i->op == FGS__OP_WMMA_LOAD_B ? FGS__MATRIX_B : FGS__MATRIX_C;
+    enum fgs__ptx_type t = (enum fgs__ptx_type)i->type[0];
+    const struct fgs__product *p = fgs__product_part(i, which);
+
+    if (!p) {
+        fgs__check_mod_error(c, FGS__G_SHAPE, "'.%s' does not go with type .%s",
+                             fgs__mods[i->mod[FGS__G_SHAPE]].word,
+                             fgs__ptx_types[t].word);
+        return;
+    }
+    if ((t == FGS__T_S4 || t == FGS__T_U4 || t == FGS__T_B1) &&
+        (i->mod[FGS__G_ORDER_A] == FGS__M_A_ROW) != (which == FGS__MATRIX_A)) {
+        fgs__check_mod_error(c, FGS__G_ORDER_A, "A is '.row' and B '.col' with "
+                             "type .%s", fgs__ptx_types[t].word);
+        return;
+    }
+    if (!fgs__check_version(c->p, c->mod_at[FGS__G_SHAPE], p->ptx, p->cc, 0,
+                            "%s.%s of .%s", c->name, fgs__mods[p->shape].word,
+                            fgs__ptx_types[t].word))
+        return;
+    if (i->operands != 3 && !count_operands(c, 2))
+        return;
+    if (fgs__check_addr(c, &i->operand[!store],
+                        (enum fgs__ptx_mod)i->space[0]) &&
+        check_fragment(c, &i->operand[!!store], fgs__product_regs(p, which, t),
+                       t == FGS__T_F64 ? FGS__T_F64 : FGS__T_B32, !store) &&
+        i->operands == 3)
+        fgs__check_value(c, &i->operand[2], FGS__T_U32, FGS__USE_SOURCE);
 }

@@ -11,6 +11,17 @@ void fgs__product_types(const struct fgs__ptx_insn *i, uint8_t type[4])
 {
     for (unsigned k = 0; k < 4; k++)
         type[k] = i->type[k];
+    /* wmma of f16 writes those of D and C only. */
+    if (i->op == FGS__OP_WMMA && i->types == 2) {
+        type[FGS__MATRIX_C] = i->type[1];
+        type[FGS__MATRIX_A] = type[FGS__MATRIX_B] = FGS__T_F16;
+    }
+}
+
+static unsigned table_op(const struct fgs__ptx_insn *i)
+{
+    return i->op == FGS__OP_WMMA_XOR || i->op == FGS__OP_WMMA_AND
+        ? FGS__OP_WMMA : i->op;
 }
 
 const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
@@ -24,12 +35,25 @@ const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
         const struct fgs__product *p = &products[n];
         unsigned k = 0;
 
-        if (p->op != i->op || p->shape != i->mod[FGS__G_SHAPE])
+        if (p->op != table_op(i) || p->shape != i->mod[FGS__G_SHAPE])
             continue;
         *shape = true;
         while (k < 4 && p->type[k] >> type[k] & 1)
             k++;
         if (k == 4)
+            return p;
+    }
+    return NULL;
+}
+
+const struct fgs__product *fgs__product_part(const struct fgs__ptx_insn *i,
+                                             enum fgs__matrix which)
+{
+    for (size_t n = 0; n < sizeof products / sizeof products[0]; n++) {
+        const struct fgs__product *p = &products[n];
+
+        if (p->op == FGS__OP_WMMA && p->shape == i->mod[FGS__G_SHAPE] &&
+            p->type[which] >> i->type[0] & 1)
             return p;
     }
     return NULL;
@@ -45,6 +69,9 @@ unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
 {
     unsigned bits = fgs__product_bits(t), elements;
 
+    /* wmma of f16 has half of them twice (seen on an H200). */
+    if (p->op == FGS__OP_WMMA && t == FGS__T_F16)
+        return which == FGS__MATRIX_A || which == FGS__MATRIX_B ? 8 : 4;
     /* Four products at once, each of eight threads (ISA 9.7.14.5.1). */
     if (p->shape == FGS__M_M8N8K4 && t != FGS__T_F64)
         return which == FGS__MATRIX_A || which == FGS__MATRIX_B ? 2

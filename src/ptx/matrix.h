@@ -23,6 +23,10 @@ void fgs__product_types(const struct fgs__ptx_insn *i, uint8_t type[4]);
 const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
                                              bool *shape);
 
+/* Of a load or store of wmma: a row that has its shape and type for `which`. */
+const struct fgs__product *fgs__product_part(const struct fgs__ptx_insn *i,
+                                             enum fgs__matrix which);
+
 /* Registers of a thread that hold its part of a matrix: 64 bits each for f64,
  * 32 for all others. */
 unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,

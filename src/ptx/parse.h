@@ -226,6 +226,7 @@ void fgs__check_reduce(struct fgs__check *c);
 void fgs__check_bulk_size(struct fgs__check *c);
 void fgs__check_ldmatrix(struct fgs__check *c);
 void fgs__check_mma(struct fgs__check *c);
+void fgs__check_wmma(struct fgs__check *c);
 void fgs__check_call(struct fgs__check *c);
 bool fgs__check_branches(struct fgs__check *c,
                          const struct fgs__ptx_operand *o);

@@ -295,6 +295,7 @@ static bool start(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
     memset(c->insn, 0, ((size_t)c->insn_count + 1) * sizeof *c->insn);
     d->code = c;
     d->sink = FGS__SIM_NOREF;
+    d->tiles = FGS__SIM_NOREF;
     d->carry = FGS__SIM_NOREF;
     /* Nothing lies at place 0, so a bank is never empty. */
     d->bank_bytes = 64;

@@ -28,6 +28,7 @@ struct fgs__sim_decoder {
     size_t bank_bytes;
     uint64_t shared_bytes; /* static; an extern array begins there */
     fgs__sim_ref carry; /* carry flags; NOREF = not used yet */
+    fgs__sim_ref tiles; /* results of wmma in the making; NOREF = none yet */
     fgs__sim_ref sink; /* where `_` is written to; NOREF = none yet */
     struct fgs__sim_reg *reg; /* by index */
     struct fgs__sim_const *konst;

@@ -19,6 +19,69 @@ RUN(bits)
 RUN(f64)
 RUN(quads)
 
+/* wmma: a register of D may be one of A, B or C, so all tiles are made before
+ * any is written.  Those of tf32 take two steps of four columns of A each, as
+ * the assembler has it. */
+static lane_next run_tiles(struct fgs__sim_warp *w,
+                           const struct fgs__sim_insn *i, mma_tile tile,
+                           bool halves)
+{
+    const struct fgs__sim_product *p = fgs__sim_product_of(i);
+    struct fgs__sim_product half = *p;
+    fgs__sim_ref d[FGS__SIM_FRAGMENT];
+    size_t bytes = p->type[0] == FGS__T_F64 ? 8 * LANES : 4 * LANES;
+    int n = 0, regs = p->tiles * (p->type[0] == FGS__T_F16 ? 2
+                                  : p->type[0] == FGS__T_F32 ||
+                                    p->tiles > 1 ? 4 : 2);
+
+    if (!fgs__sim_matrix_all(w, i))
+        return NULL;
+    for (n = 0; n < regs; n++)
+        d[n] = p->scratch + (fgs__sim_ref)n * TILE_STEP;
+    half.k = halves ? QUAD : p->k;
+    for (n = 0; n < p->tiles; n++) {
+        const fgs__sim_ref *a = p->op[FGS__MATRIX_A] + n * p->step[1];
+        const fgs__sim_ref *b = p->op[FGS__MATRIX_B] + n * p->step[2];
+        fgs__sim_ref *out = d + n * p->step[0];
+
+        tile(w, &half, out, a, b, p->op[FGS__MATRIX_C] + n * p->step[3]);
+        if (halves)
+            tile(w, &half, out, a + 2, b + 1, out);
+    }
+    for (n = 0; n < regs; n++)
+        memcpy(fgs__sim_at(w, p->op[FGS__MATRIX_D][n]), fgs__sim_at(w, d[n]),
+               bytes);
+    return i + 1;
+}
+
+#define TILES(name, halves)                                                    \
+    HANDLER(tiles_##name)                                                      \
+    {                                                                          \
+        return run_tiles(w, i, FGS__LEVEL(fgs__mma_##name), halves);           \
+    }
+TILES(half, false)
+TILES(tf32, true)
+TILES(int, false)
+TILES(bits, false)
+TILES(f64, false)
+
+static fgs__sim_fn pick_tiles(unsigned type)
+{
+    switch (type) {
+    case FGS__T_F16:
+    case FGS__T_BF16:
+        return tiles_half;
+    case FGS__T_TF32:
+        return tiles_tf32;
+    case FGS__T_B1:
+        return tiles_bits;
+    case FGS__T_F64:
+        return tiles_f64;
+    default:
+        return tiles_int;
+    }
+}
+
 static fgs__sim_fn pick(const struct fgs__sim_product *p, unsigned shape)
 {
     switch (p->type[FGS__MATRIX_A]) {
@@ -57,6 +120,7 @@ bool FGS__LEVEL(fgs__sim_sel_mma)(struct fgs__sim_decoder *d,
         return false;
     out->imm = (int64_t)(uintptr_t)p;
     out->blocks = true;
-    out->run = pick(p, src->mod[FGS__G_SHAPE]);
+    out->run = p->tiles ? pick_tiles(p->type[FGS__MATRIX_A])
+                        : pick(p, src->mod[FGS__G_SHAPE]);
     return true;
 }

@@ -116,6 +116,15 @@ static void load_sums(const struct fgs__sim_warp *w, struct float_tile *t,
         load_c(t, mma_reg(w, c[r]), r, half);
 }
 
+/* wmma with a C of f16 and a D of f32: the assembler converts C first, so that
+ * its subnormals are normal. */
+static void widen_sums(struct float_tile *t)
+{
+    for (int n = 0; n < TILE_N; n++)
+        for (int m = 0; m < TILE_M; m++)
+            put_sum(t, n, m, float_bits(t->c[n][m]), false);
+}
+
 /* ---------------------------------------------------------------- steps -- */
 
 static FGS__INLINE double power(int32_t e)
@@ -291,6 +300,14 @@ static void store(const struct fgs__sim_warp *w, const struct float_tile *t,
         store_f32(w, t, d);
 }
 
+/* wmma with a C of f32 and a D of f16: a sum of f32 is converted. */
+static void narrow_sums(struct float_tile *t)
+{
+    for (int n = 0; n < TILE_N; n++)
+        for (int m = 0; m < TILE_M; m++)
+            t->sum[n][m] = (double)bits_float(f32_cut(t->sum[n][m]));
+}
+
 /* --------------------------------------------------------------- kernels -- */
 
 MMA_TILE(FGS__LEVEL(fgs__mma_half))
@@ -313,7 +330,13 @@ MMA_TILE(FGS__LEVEL(fgs__mma_half))
             load_b(&t, mma_reg(w, b[r]), r, KIND_F16);
     }
     load_sums(w, &t, c, p->type[FGS__MATRIX_C] == FGS__T_F16);
+    if (p->type[FGS__MATRIX_C] == FGS__T_F16 &&
+        p->type[FGS__MATRIX_D] == FGS__T_F32)
+        widen_sums(&t);
     step(&t, p->k, bf16);
+    if (p->type[FGS__MATRIX_C] == FGS__T_F32 &&
+        p->type[FGS__MATRIX_D] == FGS__T_F16)
+        narrow_sums(&t);
     store(w, &t, d, p->type[FGS__MATRIX_D] == FGS__T_F16);
 }
 

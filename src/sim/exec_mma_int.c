@@ -150,13 +150,19 @@ struct f64_tile {
     double a[F64_K][TILE_M], b[TILE_N][F64_K], c[TILE_N][TILE_M];
 };
 
-/* One fused step after the other from C on, k upwards. */
+static FGS__INLINE double fma_f64(double x, double y, double z)
+{
+    return fix_f64(y, fix_f64(z, fix_f64(x, __builtin_fma(x, y, z))));
+}
+
+/* One fused step after the other from C on, k upwards; of several NaN the one
+ * of fma (both seen on an H200). */
 static void add_f64(struct f64_tile *t, int k)
 {
     for (int n = 0; n < TILE_N; n++)
         for (int q = 0; q < k; q++)
             for (int m = 0; m < TILE_M; m++)
-                t->c[n][m] = __builtin_fma(t->a[q][m], t->b[n][q], t->c[n][m]);
+                t->c[n][m] = fma_f64(t->a[q][m], t->b[n][q], t->c[n][m]);
 }
 
 MMA_TILE(FGS__LEVEL(fgs__mma_f64))

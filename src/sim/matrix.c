@@ -10,6 +10,13 @@ static bool is_matrix(const struct fgs__sim_insn *i)
     case FGS__OP_STMATRIX:
     case FGS__OP_MOVMATRIX:
     case FGS__OP_MMA:
+    case FGS__OP_WMMA:
+    case FGS__OP_WMMA_XOR:
+    case FGS__OP_WMMA_AND:
+    case FGS__OP_WMMA_LOAD_A:
+    case FGS__OP_WMMA_LOAD_B:
+    case FGS__OP_WMMA_LOAD_C:
+    case FGS__OP_WMMA_STORE:
         return true;
     default:
         return false;
@@ -53,6 +60,13 @@ bool fgs__sim_matrix_all(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 
 /* ------------------------------------------------------------- operands -- */
 
+fgs__sim_ref fgs__sim_matrix_scratch(struct fgs__sim_decoder *d)
+{
+    if (d->tiles == FGS__SIM_NOREF)
+        d->tiles = fgs__sim_take(d, FGS__SIM_FRAGMENT * TILE_STEP);
+    return d->tiles;
+}
+
 static bool take_fragment(struct fgs__sim_decoder *d,
                           const struct fgs__ptx_operand *o, bool dest,
                           enum fgs__ptx_type t, fgs__sim_ref *ref)
@@ -64,6 +78,32 @@ static bool take_fragment(struct fgs__sim_decoder *d,
             return false;
     }
     return true;
+}
+
+/* Products of wmma are two tiles of 16 x 8, or one of 8 x 8.  One that is
+ * wide instead of tall is done with its columns as rows. */
+static void make_tiles(struct fgs__sim_product *p, unsigned m, unsigned n)
+{
+    p->tiles = m * n / 128 ? 2 : 1;
+    if (p->tiles == 1)
+        return;
+    if (m == 8)
+        for (unsigned k = 0; k < FGS__SIM_FRAGMENT; k++) {
+            fgs__sim_ref a = p->op[FGS__MATRIX_A][k];
+
+            p->op[FGS__MATRIX_A][k] = p->op[FGS__MATRIX_B][k];
+            p->op[FGS__MATRIX_B][k] = a;
+        }
+    /* Registers from tile to tile. */
+    p->step[FGS__MATRIX_D] = p->type[FGS__MATRIX_D] == FGS__T_F16 ? 2 : 4;
+    p->step[FGS__MATRIX_C] = p->type[FGS__MATRIX_C] == FGS__T_F16 ? 2 : 4;
+    n = p->k * fgs__product_bits((enum fgs__ptx_type)p->type[1]) / 64u;
+    if (m == 16)
+        p->step[FGS__MATRIX_B] = (uint8_t)(n / 2);
+    else
+        p->step[FGS__MATRIX_A] = (uint8_t)n;
+    p->m = 16;
+    p->n = 8;
 }
 
 struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
@@ -83,7 +123,8 @@ struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
     p->n = row->n;
     p->k = row->k;
     p->saturate = src->mod[FGS__G_SATFINITE] != 0;
-    p->xor_bits = src->mod[FGS__G_BOOL] == FGS__M_BOOL_XOR;
+    p->xor_bits = src->mod[FGS__G_BOOL] == FGS__M_BOOL_XOR ||
+        src->op == FGS__OP_WMMA_XOR;
     p->round = src->mod[FGS__G_ROUND];
     p->a_col = src->mod[FGS__G_ORDER_A] == FGS__M_A_COL;
     p->b_row = src->mod[FGS__G_ORDER_B] == FGS__M_B_ROW;
@@ -95,6 +136,10 @@ struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
                            wide ? FGS__T_F64 : FGS__T_B32, p->op[k]))
             return NULL;
     }
+    if (src->op == FGS__OP_MMA)
+        return p;
+    make_tiles(p, row->m, row->n);
+    p->scratch = fgs__sim_matrix_scratch(d);
     return p;
 }
 

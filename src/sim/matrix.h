@@ -15,7 +15,10 @@
 bool fgs__sim_matrix_all(struct fgs__sim_warp *w,
                          const struct fgs__sim_insn *i);
 
-enum { FGS__SIM_FRAGMENT = 8 }; /* registers of a thread for one matrix */
+enum {
+    FGS__SIM_FRAGMENT = 8,    /* registers of a thread for one matrix         */
+    TILE_STEP = 256           /* bytes of such a register in a bank, at most  */
+};
 
 /* A product's operands, too many for the instruction itself.  They hang in
  * the code, i->imm is the address. */
@@ -26,6 +29,8 @@ struct fgs__sim_product {
     uint16_t m, n, k;
     uint16_t round;        /* of f64: enum fgs__ptx_mod                       */
     bool saturate, xor_bits, a_col, b_row;
+    uint8_t tiles, step[4]; /* of wmma: registers from tile to tile           */
+    fgs__sim_ref scratch;   /* where its D is made                            */
 };
 
 static inline const struct fgs__sim_product *
@@ -33,6 +38,10 @@ fgs__sim_product_of(const struct fgs__sim_insn *i)
 {
     return (const struct fgs__sim_product *)(uintptr_t)i->imm;
 }
+
+/* A place in the bank, of FGS__SIM_FRAGMENT registers, for what is made
+ * within one instruction. */
+fgs__sim_ref fgs__sim_matrix_scratch(struct fgs__sim_decoder *d);
 
 /* Operands of a checked product; NULL after an error or without memory. */
 struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
