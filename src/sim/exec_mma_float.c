@@ -29,84 +29,109 @@ struct float_tile {
 };
 
 /* Kinds of elements; the bits lie at the low end. */
-enum { KIND_F16, KIND_BF16, KIND_TF32 };
+enum { KIND_F16, KIND_BF16, KIND_TF32, KIND_F32 };
 
-static FGS__INLINE void put_element(uint32_t v, int kind, float *x, int32_t *e,
-                                    uint32_t *special)
+/* Values and exponents of `count` elements; not 0 when one is no number. */
+static FGS__INLINE uint32_t decode(const l_u32 *v, int count, int kind,
+                                   float *x, int32_t *e)
 {
-    uint32_t u = kind == KIND_F16 ? 0 : kind == KIND_BF16 ? v << 16
-                                                          : v & 0xffffe000;
-    int32_t field = (int32_t)(kind == KIND_F16 ? v >> 10 & 31 : u >> 23 & 255);
-    int32_t top = kind == KIND_F16 ? 31 : 255, bias = top >> 1;
-    uint32_t zero = kind == KIND_F16 ? (v & 0x7fff) : (u << 1);
+    const int32_t top = kind == KIND_F16 ? 31 : 255, bias = top >> 1;
+    uint32_t special = 0;
+    int i;
 
-    *x = kind == KIND_F16 ? float_of_f16(v) : bits_float(u);
-    *e = zero ? (field ? field : 1) - bias : NONE;
-    *special |= field == top;
+    FGS__EACH
+    for (i = 0; i < count; i++) {
+        uint32_t u = kind == KIND_BF16   ? v[i] << 16
+                     : kind == KIND_TF32 ? v[i] & 0xffffe000
+                                         : v[i];
+        uint32_t magnitude = kind == KIND_F16 ? u & 0x7fff : u << 1;
+        int32_t field = (int32_t)(kind == KIND_F16 ? u >> 10 & 31
+                                                   : u >> 23 & 255);
+        int32_t exponent = (field ? field : 1) - bias;
+
+        x[i] = kind == KIND_F16 ? float_of_f16(u) : bits_float(u);
+        e[i] = magnitude ? exponent : NONE;
+        special |= field == top ? 1u : 0u;
+    }
+    return special;
+}
+
+/* Half h of each word. */
+static FGS__INLINE void halves(l_u32 *out, const l_u32 *in, int h)
+{
+    int l;
+
+    FGS__EACH
+    for (l = 0; l < LANES; l++)
+        out[l] = in[l] >> 16 * h & 0xffff;
 }
 
 static FGS__INLINE void load_a(struct float_tile *t, const l_u32 *reg, int r,
                                int kind)
 {
-    FGS__ALIGN(64) l_u32 col[LANES];
+    FGS__ALIGN(64) l_u32 col[LANES], part[LANES];
+    FGS__ALIGN(64) float x[LANES];
+    FGS__ALIGN(64) int32_t ex[LANES];
     int per = kind == KIND_TF32 ? 1 : 2;
 
     to_columns(col, reg);
-    for (int q = 0; q < QUAD; q++)
-        for (int e = 0; e < per; e++) {
-            int k = (r / 2 * QUAD + q) * per + e;
+    for (int e = 0; e < per; e++) {
+        if (per == 2)
+            halves(part, col, e);
+        t->special |= decode(per == 2 ? part : col, LANES, kind, x, ex);
+        for (int q = 0; q < QUAD; q++) {
+            int k = (r / 2 * QUAD + q) * per + e, m = GROUP * (r & 1);
 
-            for (int g = 0; g < GROUP; g++) {
-                uint32_t v = col[q * GROUP + g];
-
-                v = per == 1 ? v : v >> 16 * e & 0xffff;
-                put_element(v, kind, &t->a[k][GROUP * (r & 1) + g],
-                            &t->ea[k][GROUP * (r & 1) + g], &t->special);
-            }
+            memcpy(&t->a[k][m], x + q * GROUP, GROUP * sizeof *x);
+            memcpy(&t->ea[k][m], ex + q * GROUP, GROUP * sizeof *ex);
         }
+    }
 }
 
 static FGS__INLINE void load_b(struct float_tile *t, const l_u32 *reg, int r,
                                int kind)
 {
+    FGS__ALIGN(64) l_u32 wide[2 * LANES];
+    FGS__ALIGN(64) float x[2 * LANES];
+    FGS__ALIGN(64) int32_t ex[2 * LANES];
     const l_u16 *half = (const l_u16 *)reg;
     int n = kind == KIND_TF32 ? QUAD : 2 * QUAD; /* of a column, neighbours */
+    int i;
 
-    for (int g = 0; g < GROUP; g++)
-        for (int j = 0; j < n; j++)
-            put_element(kind == KIND_TF32 ? reg[g * n + j] : half[g * n + j],
-                        kind, &t->b[g][r * n + j], &t->eb[g][r * n + j],
-                        &t->special);
+    FGS__EACH
+    for (i = 0; i < GROUP * n; i++)
+        wide[i] = kind == KIND_TF32 ? reg[i] : half[i];
+    t->special |= decode(wide, GROUP * n, kind, x, ex);
+    for (int g = 0; g < GROUP; g++) {
+        memcpy(&t->b[g][r * n], x + g * n, (size_t)n * sizeof *x);
+        memcpy(&t->eb[g][r * n], ex + g * n, (size_t)n * sizeof *ex);
+    }
 }
 
-static FGS__INLINE void put_sum(struct float_tile *t, int n, int m, uint32_t v,
-                                bool half)
+/* 8 rows of column n from row m on. */
+static FGS__INLINE void put_sums(struct float_tile *t, int n, int m,
+                                 const l_u32 *v, int kind)
 {
-    put_element(v, KIND_F16, &t->c[n][m], &t->ec[n][m], &t->special);
-    if (half)
-        return;
-    t->c[n][m] = bits_float(v);
-    t->ec[n][m] = (int32_t)(v >> 23 & 255);
-    t->special |= t->ec[n][m] == 255;
-    t->ec[n][m] = v << 1 ? (t->ec[n][m] ? t->ec[n][m] : 1) - 127 : NONE;
+    t->special |= decode(v, GROUP, kind, &t->c[n][m], &t->ec[n][m]);
 }
 
-static void load_c(struct float_tile *t, const l_u32 *reg, int r, bool half)
+static FGS__INLINE void load_c(struct float_tile *t, const l_u32 *reg, int r,
+                               bool half)
 {
-    FGS__ALIGN(64) l_u32 col[LANES];
+    FGS__ALIGN(64) l_u32 col[LANES], part[LANES];
 
     to_columns(col, reg);
-    for (int q = 0; q < QUAD; q++)
-        for (int g = 0; g < GROUP; g++) {
-            uint32_t v = col[q * GROUP + g];
-
-            if (half) {
-                put_sum(t, 2 * q, GROUP * r + g, v & 0xffff, true);
-                put_sum(t, 2 * q + 1, GROUP * r + g, v >> 16, true);
-            } else {
-                put_sum(t, 2 * q + (r & 1), GROUP * (r / 2) + g, v, false);
-            }
+    for (int e = 0; e < (half ? 2 : 1); e++) {
+        if (half)
+            halves(part, col, e);
+        for (int q = 0; q < QUAD; q++) {
+            if (half)
+                put_sums(t, 2 * q + e, GROUP * r, part + q * GROUP, KIND_F16);
+            else
+                put_sums(t, 2 * q + (r & 1), GROUP * (r / 2), col + q * GROUP,
+                         KIND_F32);
         }
+    }
 }
 
 static void load_sums(const struct fgs__sim_warp *w, struct float_tile *t,
@@ -120,9 +145,12 @@ static void load_sums(const struct fgs__sim_warp *w, struct float_tile *t,
  * its subnormals are normal. */
 static void widen_sums(struct float_tile *t)
 {
-    for (int n = 0; n < TILE_N; n++)
-        for (int m = 0; m < TILE_M; m++)
-            put_sum(t, n, m, float_bits(t->c[n][m]), false);
+    l_u32 v[TILE_M];
+
+    for (int n = 0; n < TILE_N; n++) {
+        memcpy(v, t->c[n], sizeof v);
+        t->special |= decode(v, TILE_M, KIND_F32, t->c[n], t->ec[n]);
+    }
 }
 
 /* ---------------------------------------------------------------- steps -- */
@@ -264,14 +292,17 @@ static void store_f32(const struct fgs__sim_warp *w, const struct float_tile *t,
 {
     FGS__ALIGN(64) l_u32 bits[TILE_N][TILE_M], col[LANES];
 
-    for (int n = 0; n < TILE_N; n++)
-        for (int m = 0; m < TILE_M; m++)
+    for (int n = 0; n < TILE_N; n++) {
+        int m;
+
+        FGS__EACH
+        for (m = 0; m < TILE_M; m++)
             bits[n][m] = f32_cut(t->sum[n][m]);
+    }
     for (int r = 0; r < 4; r++) {
         for (int q = 0; q < QUAD; q++)
-            for (int g = 0; g < GROUP; g++)
-                col[q * GROUP + g] =
-                    bits[2 * q + (r & 1)][GROUP * (r / 2) + g];
+            memcpy(col + q * GROUP, &bits[2 * q + (r & 1)][GROUP * (r / 2)],
+                   GROUP * sizeof *col);
         from_columns(fgs__sim_at(w, d[r]), col);
     }
 }
@@ -282,11 +313,15 @@ static void store_f16(const struct fgs__sim_warp *w, const struct float_tile *t,
     FGS__ALIGN(64) l_u32 col[LANES];
 
     for (int r = 0; r < 2; r++) {
-        for (int q = 0; q < QUAD; q++)
-            for (int g = 0; g < GROUP; g++)
+        for (int q = 0; q < QUAD; q++) {
+            int g;
+
+            FGS__EACH
+            for (g = 0; g < GROUP; g++)
                 col[q * GROUP + g] =
                     f16_round(t->sum[2 * q][GROUP * r + g]) |
                     f16_round(t->sum[2 * q + 1][GROUP * r + g]) << 16;
+        }
         from_columns(fgs__sim_at(w, d[r]), col);
     }
 }
@@ -397,11 +432,16 @@ static void add_back(struct float_tile *t, const struct float_tile *back,
 /* The first step's result is the second's C. */
 static void pass_on(struct float_tile *t, bool half)
 {
-    for (int n = 0; n < TILE_N; n++)
+    l_u32 v[TILE_M];
+
+    for (int n = 0; n < TILE_N; n++) {
         for (int m = 0; m < TILE_M; m++)
-            put_sum(t, n, m,
-                    half ? f16_round(t->sum[n][m]) : f32_cut(t->sum[n][m]),
-                    half);
+            v[m] = half ? f16_round(t->sum[n][m]) : f32_cut(t->sum[n][m]);
+        if (half)
+            t->special |= decode(v, TILE_M, KIND_F16, t->c[n], t->ec[n]);
+        else
+            t->special |= decode(v, TILE_M, KIND_F32, t->c[n], t->ec[n]);
+    }
 }
 
 MMA_TILE(FGS__LEVEL(fgs__mma_fp8))

@@ -20,16 +20,28 @@ enum { TILE_M = 16, TILE_N = 8, GROUP = 8, QUAD = 4 };
 /* Lanes 4g+t to places 8t+g: the rows of one column become neighbours. */
 static FGS__INLINE FGS__UNUSED void to_columns(l_u32 *out, const l_u32 *in)
 {
-    for (int t = 0; t < QUAD; t++)
-        for (int g = 0; g < GROUP; g++)
-            out[t * GROUP + g] = in[g * QUAD + t];
+    int g;
+
+    FGS__EACH
+    for (g = 0; g < GROUP; g++) {
+        out[g] = in[g * QUAD];
+        out[GROUP + g] = in[g * QUAD + 1];
+        out[2 * GROUP + g] = in[g * QUAD + 2];
+        out[3 * GROUP + g] = in[g * QUAD + 3];
+    }
 }
 
 static FGS__INLINE FGS__UNUSED void from_columns(l_u32 *out, const l_u32 *in)
 {
-    for (int g = 0; g < GROUP; g++)
-        for (int t = 0; t < QUAD; t++)
-            out[g * QUAD + t] = in[t * GROUP + g];
+    int g;
+
+    FGS__EACH
+    for (g = 0; g < GROUP; g++) {
+        out[g * QUAD] = in[g];
+        out[g * QUAD + 1] = in[GROUP + g];
+        out[g * QUAD + 2] = in[2 * GROUP + g];
+        out[g * QUAD + 3] = in[3 * GROUP + g];
+    }
 }
 
 static FGS__INLINE FGS__UNUSED const l_u32 *
