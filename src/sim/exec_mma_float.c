@@ -389,25 +389,26 @@ MMA_TILE(FGS__LEVEL(fgs__mma_tf32))
     store(w, &t, d, false);
 }
 
-/* Two bytes to two f16, exactly. */
+/* A byte to f16, exactly.  Subnormals of e4m3, f 2^-9, are normal in f16. */
 static FGS__INLINE uint32_t f16_of_fp8(uint32_t v, bool e5m2)
 {
-    uint32_t sign, f;
+    uint32_t sign = (v & 0x80) << 8, f = v & 0x7f;
+    uint32_t tiny = float_bits((float)(int32_t)f * 0x1p-9f) >> 13;
+    uint32_t normal = (f << 7) + ((15 - 7) << 10);
 
-    if (e5m2)
-        return v << 8;
-    sign = (v & 0x80) << 8;
-    f = v & 0x7f;
-    if (f == 0x7f)
-        return sign | NAN_HALF;
-    if (f < 8) /* subnormal: f 2^-9 is normal in f16 */
-        return sign | f16_of_float((float)f * 0x1p-9f);
-    return sign | ((f << 7) + ((15 - 7) << 10));
+    tiny = f ? tiny - ((127 - 15) << 10) : 0;
+    normal = f < 8 ? tiny : normal;
+    normal = f == 0x7f ? NAN_HALF : normal;
+    return e5m2 ? v << 8 : sign | normal;
 }
 
-static void unpack_fp8(l_u32 *out, const l_u32 *in, int half, bool e5m2)
+static FGS__INLINE void unpack_fp8(l_u32 *out, const l_u32 *in, int half,
+                                   bool e5m2)
 {
-    for (int l = 0; l < LANES; l++) {
+    int l;
+
+    FGS__EACH
+    for (l = 0; l < LANES; l++) {
         uint32_t v = in[l] >> 16 * half;
 
         out[l] = f16_of_fp8(v & 0xff, e5m2) |

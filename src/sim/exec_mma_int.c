@@ -14,10 +14,49 @@ struct int_tile {
 
 static FGS__INLINE float int_element(uint32_t v, int shift, int bits, bool sign)
 {
-    int32_t up = (int32_t)(v << (32 - bits - shift));
+    uint32_t up = v << (32 - bits - shift);
 
-    return sign ? (float)(up >> (32 - bits))
-                : (float)((uint32_t)up >> (32 - bits));
+    return (float)(sign ? (int32_t)up >> (32 - bits)
+                        : (int32_t)(up >> (32 - bits)));
+}
+
+static FGS__INLINE void load_int_a(struct int_tile *t, const l_u32 *reg, int r,
+                                   int m, int bits, bool sign)
+{
+    FGS__ALIGN(64) l_u32 col[LANES];
+    int per = 32 / bits;
+    int row = m == GROUP ? 0 : GROUP * (r & 1);
+    int first = (m == GROUP ? r : r / 2) * QUAD * per;
+
+    to_columns(col, reg);
+    for (int q = 0; q < QUAD; q++)
+        for (int e = 0; e < per; e++) {
+            float *to = &t->a[first + q * per + e][row];
+            int g;
+
+            FGS__EACH
+            for (g = 0; g < GROUP; g++)
+                to[g] = int_element(col[q * GROUP + g], e * bits, bits, sign);
+        }
+}
+
+/* A column's elements are neighbours in the registers of its four lanes. */
+static FGS__INLINE void load_int_b(struct int_tile *t, const l_u32 *reg, int r,
+                                   int bits, bool sign)
+{
+    const l_u8 *byte = (const l_u8 *)reg;
+    int half = 8 / bits; /* elements of a byte */
+
+    for (int g = 0; g < GROUP; g++)
+        for (int h = 0; h < half; h++) {
+            float *to = &t->b[g][r * 16 * half + h];
+            int j;
+
+            FGS__EACH
+            for (j = 0; j < 16; j++)
+                to[j * half] = int_element(byte[g * 16 + j], h * bits, bits,
+                                           sign);
+        }
 }
 
 static FGS__INLINE void load_ints(const struct fgs__sim_warp *w,
@@ -25,51 +64,37 @@ static FGS__INLINE void load_ints(const struct fgs__sim_warp *w,
                                   const fgs__sim_ref *b, int m, int k, int bits,
                                   bool a_sign, bool b_sign)
 {
-    int per = 32 / bits, block = QUAD * per;
+    int block = QUAD * 32 / bits;
 
-    for (int r = 0; r < m * k / block / GROUP; r++) {
-        FGS__ALIGN(64) l_u32 col[LANES];
-        int row = m == GROUP ? 0 : GROUP * (r & 1);
-        int first = (m == GROUP ? r : r / 2) * block;
-
-        to_columns(col, mma_reg(w, a[r]));
-        for (int q = 0; q < QUAD; q++)
-            for (int e = 0; e < per; e++)
-                for (int g = 0; g < GROUP; g++)
-                    t->a[first + q * per + e][row + g] = int_element(
-                        col[q * GROUP + g], e * bits, bits, a_sign);
-    }
-    for (int r = 0; r < k / block; r++) {
-        const l_u32 *x = mma_reg(w, b[r]);
-
-        for (int l = 0; l < LANES; l++)
-            for (int e = 0; e < per; e++)
-                t->b[l / QUAD][r * block + l % QUAD * per + e] =
-                    int_element(x[l], e * bits, bits, b_sign);
-    }
+    for (int r = 0; r < m * k / block / GROUP; r++)
+        load_int_a(t, mma_reg(w, a[r]), r, m, bits, a_sign);
+    for (int r = 0; r < k / block; r++)
+        load_int_b(t, mma_reg(w, b[r]), r, bits, b_sign);
 }
 
 static void load_sums(const struct fgs__sim_warp *w, struct int_tile *t,
                       const fgs__sim_ref *c, int m)
 {
-    for (int r = 0; r < m / 4; r++) {
-        const l_u32 *x = mma_reg(w, c[r]);
+    FGS__ALIGN(64) l_u32 col[LANES];
 
-        for (int l = 0; l < LANES; l++)
-            t->c[l % QUAD * 2 + (r & 1)][l / QUAD + GROUP * (r / 2)] =
-                (int32_t)x[l];
+    for (int r = 0; r < m / 4; r++) {
+        to_columns(col, mma_reg(w, c[r]));
+        for (int q = 0; q < QUAD; q++)
+            memcpy(&t->c[2 * q + (r & 1)][GROUP * (r / 2)], col + q * GROUP,
+                   GROUP * sizeof *col);
     }
 }
 
 static void store_sums(const struct fgs__sim_warp *w, const struct int_tile *t,
                        const fgs__sim_ref *d, int m)
 {
-    for (int r = 0; r < m / 4; r++) {
-        l_u32 *x = fgs__sim_at(w, d[r]);
+    FGS__ALIGN(64) l_u32 col[LANES];
 
-        for (int l = 0; l < LANES; l++)
-            x[l] = (uint32_t)t->c[l % QUAD * 2 + (r & 1)]
-                                 [l / QUAD + GROUP * (r / 2)];
+    for (int r = 0; r < m / 4; r++) {
+        for (int q = 0; q < QUAD; q++)
+            memcpy(col + q * GROUP, &t->c[2 * q + (r & 1)][GROUP * (r / 2)],
+                   GROUP * sizeof *col);
+        from_columns(fgs__sim_at(w, d[r]), col);
     }
 }
 
@@ -87,9 +112,17 @@ static void add_products(struct int_tile *t, int k, bool saturate)
         float s[TILE_M] = { 0 };
         int m;
 
-        for (int q = 0; q < k; q++)
+        /* k is a multiple of 16. */
+        for (int q = 0; q < k; q += 8) {
+            const float *b = &t->b[n][q];
+
+            FGS__EACH
             for (m = 0; m < TILE_M; m++)
-                s[m] += t->a[q][m] * t->b[n][q];
+                s[m] += t->a[q][m] * b[0] + t->a[q + 1][m] * b[1] +
+                    t->a[q + 2][m] * b[2] + t->a[q + 3][m] * b[3] +
+                    t->a[q + 4][m] * b[4] + t->a[q + 5][m] * b[5] +
+                    t->a[q + 6][m] * b[6] + t->a[q + 7][m] * b[7];
+        }
         for (m = 0; m < TILE_M; m++)
             t->c[n][m] = int_sum(t->c[n][m], (int32_t)s[m], saturate);
     }
