@@ -7,6 +7,8 @@
  */
 #include "sim/access.h"
 #include "sim/chunk.h"
+#include "sim/latency.h"
+#include "sim/line.h"
 
 /* op[0..] destinations, FGS__SIM_NOREF for `_`. */
 enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
@@ -179,6 +181,47 @@ static const struct fgs__sim_insn *run_ld(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* A weak load of a full warp from neighbours. */
+static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    unsigned count = i->aux[AUX_FACTS] & COUNT_MASK;
+    unsigned size = i->aux[AUX_FACTS] >> SIZE_SHIFT & 7;
+    char *from = fgs__sim_line_find(w, i);
+    void *reg[4];
+
+    if (!from)
+        return run_ld(w, i);
+    for (unsigned n = 0; n < count; n++)
+        reg[n] = fgs__sim_at(w, i->op[n]);
+    fgs__sim_line_load[__builtin_ctz(count)][size](reg, from);
+    fgs__sim_warp_delay(w, FGS__SIM_GLOBAL_PS);
+    return i + 1;
+}
+
+/* A parameter, the same for all lanes. */
+static const struct fgs__sim_insn *run_param(struct fgs__sim_warp *w,
+                                             const struct fgs__sim_insn *i)
+{
+    const struct fgs__sim_grid *g = w->block->grid;
+    const uint64_t *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
+    uint64_t at = base[0] + (uint64_t)i->imm, size = i->aux[FGS__SIM_AUX_BYTES];
+    fgs__dev64 *wide = fgs__sim_at(w, i->op[0]);
+    fgs__dev32 *word = fgs__sim_at(w, i->op[0]);
+    uint64_t v = 0;
+
+    if (w->exec != UINT32_MAX || at & (size - 1) ||
+        at > g->code->param_bytes || g->code->param_bytes - at < size)
+        return run_ld(w, i);
+    memcpy(&v, g->params + at, size == 4 ? 4 : 8);
+    for (int l = 0; size == 4 && l < 32; l++)
+        word[l] = (uint32_t)v;
+    for (int l = 0; size == 8 && l < 32; l++)
+        wide[l] = v;
+    fgs__sim_warp_delay(w, FGS__SIM_PARAM_PS);
+    return i + 1;
+}
+
 /* -------------------------------------------------------------- selector -- */
 
 static unsigned log2_bytes(unsigned bits)
@@ -234,6 +277,28 @@ static bool decode_dst(struct fgs__sim_decoder *d,
     return true;
 }
 
+/* Registers as wide as the type, none left out. */
+static void choose_fast(struct fgs__sim_insn *out, unsigned count,
+                        unsigned size)
+{
+    uint32_t facts = out->aux[AUX_FACTS], widths = out->aux[AUX_WIDTHS];
+
+    /* A chunk is moved whole in any case. */
+    if (facts & ACQUIRE || (facts & STRONG && size < 4))
+        return;
+    for (unsigned n = 0; n < count; n++, widths >>= 4)
+        if ((widths & 7) != size || out->op[n] == FGS__SIM_NOREF)
+            return;
+    if (out->aux[FGS__SIM_AUX_SPACE] == (FGS__SIM_PARAM | FGS__SIM_UNIFORM)) {
+        if (count == 1 && (size == 2 || size == 3))
+            out->run = run_param;
+        return;
+    }
+    if (fgs__sim_line_load[__builtin_ctz(count)][size] &&
+        fgs__sim_line_takes(out))
+        out->run = run_line;
+}
+
 /* Those of caches and evictions have no effect on what is loaded. */
 static const uint8_t groups[] = {
     FGS__G_SPACE, FGS__G_SEM,    FGS__G_SCOPE,   FGS__G_VEC,
@@ -266,5 +331,8 @@ bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
             return false;
     out->aux[AUX_FACTS] = facts;
     out->run = run_ld;
-    return fgs__sim_access_decode(d, src, &src->operand[1], count << size, out);
+    if (!fgs__sim_access_decode(d, src, &src->operand[1], count << size, out))
+        return false;
+    choose_fast(out, count, size);
+    return true;
 }

@@ -4,6 +4,7 @@
  */
 #include "sim/access.h"
 #include "sim/chunk.h"
+#include "sim/line.h"
 
 /* op[0..] sources. */
 enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
@@ -131,6 +132,23 @@ static const struct fgs__sim_insn *run_st(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* A weak store of a full warp to neighbours. */
+static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    unsigned count = i->aux[AUX_FACTS] & COUNT_MASK;
+    unsigned size = i->aux[AUX_FACTS] >> SIZE_SHIFT & 7;
+    char *to = fgs__sim_line_find(w, i);
+    void *reg[4];
+
+    if (!to)
+        return run_st(w, i);
+    for (unsigned n = 0; n < count; n++)
+        reg[n] = fgs__sim_at(w, i->op[n]);
+    fgs__sim_line_store[__builtin_ctz(count)][size](reg, to);
+    return i + 1;
+}
+
 /* -------------------------------------------------------------- selector -- */
 
 static unsigned log2_bytes(unsigned bits)
@@ -186,6 +204,23 @@ static bool decode_src(struct fgs__sim_decoder *d,
     return true;
 }
 
+/* Registers as wide as the type. */
+static void choose_fast(struct fgs__sim_insn *out, unsigned count,
+                        unsigned size)
+{
+    uint32_t facts = out->aux[AUX_FACTS], widths = out->aux[AUX_WIDTHS];
+
+    /* A chunk is moved whole in any case. */
+    if (facts & RELEASE || (facts & STRONG && size < 4))
+        return;
+    for (unsigned n = 0; n < count; n++, widths >>= 4)
+        if ((widths & 7) != size)
+            return;
+    if (fgs__sim_line_store[__builtin_ctz(count)][size] &&
+        fgs__sim_line_takes(out))
+        out->run = run_line;
+}
+
 /* Those of caches and evictions have no effect on what is stored. */
 static const uint8_t groups[] = {
     FGS__G_SPACE,  FGS__G_SEM,    FGS__G_SCOPE,      FGS__G_VEC,  FGS__G_CACHE,
@@ -225,5 +260,6 @@ bool fgs__sim_sel_st(struct fgs__sim_decoder *d,
         fgs__sim_decode_error(d, src, "this state space is read-only");
         return false;
     }
+    choose_fast(out, count, size);
     return true;
 }
