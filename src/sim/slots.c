@@ -14,7 +14,8 @@
  */
 #include "sim/decode.h"
 
-enum { NONE = UINT32_MAX, WIDTHS = 6 };
+#define NONE UINT32_MAX
+enum { WIDTHS = 6 };
 
 /* The mentions of a register; life: it is written first, and without guard. */
 struct life {
