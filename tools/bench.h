@@ -65,12 +65,18 @@ struct bench_kernel {
     double unused;
     double bytes; /* that a thread reads and writes in a round            */
     enum bench_bound bound;
+    const char *version;   /* and target; NULL = PTX 7.0 for sm_80          */
 };
 extern const struct bench_kernel bench_kernels[];
 
 /* The text, from malloc; NULL = no memory. */
 char *bench_kernel_text(const struct bench_kernel *k);
 double bench_kernel_instructions(const struct bench_kernel *k);
+/* Run it for the time that was asked for; *count thread-instructions.  False:
+ * d->what and d->log say why. */
+bool bench_measure(const struct bench_asked *a, struct bench_device *d,
+                   const struct bench_kernel *k, struct bench_time *t,
+                   double *count);
 /* Of each of the two buffers; the texts know it. */
 enum { BENCH_BYTES = 64 << 20 };
 
@@ -96,6 +102,19 @@ struct bench_example {
 bool bench_example(const struct bench_asked *a, uint32_t threads,
                    struct bench_example *x, struct bench_time *t,
                    fgs_error *err);
+
+/* ---------------------------------------------------- bench_handlers.c -- */
+
+/* An instruction alone in a loop. */
+struct bench_handler {
+    const char *text;
+    double rate; /* thread-instructions a CPU second                          */
+};
+/* All handlers that are measured, the slowest first, and the arithmetic loop
+ * they are compared with.  NULL = one failed, d says why. */
+const struct bench_handler *bench_handlers(const struct bench_asked *a,
+                                           struct bench_device *d,
+                                           size_t *count, double *loop);
 
 /* Seconds of a launch: of each in a row of many, and with a wait for each. */
 bool bench_launches(const struct bench_asked *a, struct bench_device *d,

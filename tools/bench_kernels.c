@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char head[] =
-    ".version 7.0\n.target sm_80\n.address_size 64\n%s\n"
+    ".version %s\n.address_size 64\n%s\n"
     ".visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .u32 p_n)\n"
     "{\n"
     ".reg .pred %%p<8>;\n.reg .b32 %%r<40>;\n.reg .f32 %%f<40>;\n"
@@ -56,19 +56,19 @@ enum { COUNTING = 3 };
 const struct bench_kernel bench_kernels[] = {
     {"f32", "f32 fma, add, mul", "", SET_F MY_OUT, F32_8 F32_8,
      "add.f32 %f3, %f3, %f4; add.f32 %f5, %f5, %f6; add.f32 %f3, %f3, %f5;"
-     "st.global.f32 [%d0], %f3;", 64, 256, 0, 0, BOUND_F32},
+     "st.global.f32 [%d0], %f3;", 64, 256, 0, 0, BOUND_F32, NULL},
     {"int", "u32 add, xor, shl, sub", "", SET_R MY_OUT, INT_8 INT_8,
-     "st.global.u32 [%d0], %r6;", 64, 256, 0, 0, BOUND_INT},
+     "st.global.u32 [%d0], %r6;", 64, 256, 0, 0, BOUND_INT, NULL},
     {"mix", "fma, add, xor, setp, selp", "", SET_F SET_R MY_OUT,
      "fma.rn.f32 %f3, %f3, %f1, %f2; add.u32 %r3, %r3, %r1;"
      "xor.b32 %r4, %r4, %r3; setp.lt.u32 %p0, %r3, %r4;"
      "selp.b32 %r5, %r3, %r4, %p0; add.f32 %f4, %f4, %f2;"
      "setp.gt.f32 %p1, %f4, %f3; selp.f32 %f5, %f3, %f4, %p1;",
      "add.f32 %f3, %f5, %f4; st.global.f32 [%d0], %f3; st.global.u32 [%d0], "
-     "%r5;", 64, 256, 0, 0, BOUND_F32},
+     "%r5;", 64, 256, 0, 0, BOUND_F32, NULL},
     {"loop", "add, setp, bra and nothing else", "", SET_R MY_OUT,
      "add.u32 %r3, %r3, %r1;", "st.global.u32 [%d0], %r3;", 64, 256, 0, 0,
-     BOUND_INT},
+     BOUND_INT, NULL},
     /* each thread of the grid takes every 65536th word, and begins again
      * where a buffer ends */
     {"stream", "coalesced ld, add, st of u32", "",
@@ -78,7 +78,7 @@ const struct bench_kernel bench_kernels[] = {
      "st.global.u32 [%d2], %r0; add.u64 %d1, %d1, 262144;"
      "add.u64 %d2, %d2, 262144; setp.ge.u64 %p0, %d1, %d3;"
      "@%p0 sub.u64 %d2, %d2, 67108864; @%p0 sub.u64 %d1, %d1, 67108864;", "",
-     256, 256, 0, 8, BOUND_COPY},
+     256, 256, 0, 8, BOUND_COPY, NULL},
     {"stream_v4", "coalesced ld, add, st of 4 f32", "",
      "mul.wide.u32 %d0, %t, 16; add.u64 %d1, %in, %d0; add.u64 %d2, %out, %d0;"
      "add.u64 %d3, %in, 67108864;",
@@ -89,7 +89,7 @@ const struct bench_kernel bench_kernels[] = {
      "st.global.v4.f32 [%d2], {%f0, %f1, %f2, %f3}; add.u64 %d1, %d1, 1048576;"
      "add.u64 %d2, %d2, 1048576; setp.ge.u64 %p0, %d1, %d3;"
      "@%p0 sub.u64 %d2, %d2, 67108864; @%p0 sub.u64 %d1, %d1, 67108864;", "",
-     256, 256, 0, 32, BOUND_COPY},
+     256, 256, 0, 32, BOUND_COPY, NULL},
     {"transpose", "shared memory, 32 x 33 words a warp",
      ".shared .b8 s[33792];",
      SET_R MY_OUT
@@ -100,41 +100,44 @@ const struct bench_kernel bench_kernels[] = {
      TILE_ROW(0) TILE_ROW(132) TILE_ROW(264) TILE_ROW(396)
      "bar.warp.sync -1;" TILE_COL(0) TILE_COL(4) TILE_COL(8) TILE_COL(12)
      "bar.warp.sync -1;", "st.global.u32 [%d0], %r0;", 64, 256, 0, 32,
-     BOUND_NONE},
+     BOUND_NONE, NULL},
     /* the two sides of a branch by the lane, eight instructions each; a
      * thread executes one side, and the branch over the other or past it */
     {"diverge", "if and else of 8 by odd lanes", "",
      SET_R MY_OUT "and.b32 %r8, %lane, 1; setp.eq.u32 %p0, %r8, 0;",
      "@%p0 bra L_even;" INT_8 "bra L_join; L_even:" INT_8 "L_join:"
      "add.u32 %r3, %r3, 1;", "st.global.u32 [%d0], %r6;", 64, 256, 8.5, 0,
-     BOUND_NONE},
+     BOUND_NONE, NULL},
     {"shuffle", "butterfly sums by shfl.sync", "", SET_R MY_OUT,
      SHUFFLE(16) SHUFFLE(8) SHUFFLE(4) SHUFFLE(2) SHUFFLE(1),
-     "st.global.u32 [%d0], %r0;", 64, 256, 0, 0, BOUND_NONE},
+     "st.global.u32 [%d0], %r0;", 64, 256, 0, 0, BOUND_NONE, NULL},
     {"vote", "vote.sync.ballot, popc", "",
      SET_R MY_OUT,
      "setp.lt.u32 %p0, %lane, %r3; vote.sync.ballot.b32 %r0, %p0, -1;"
      "popc.b32 %r1, %r0; add.u32 %r3, %r3, %r1;", "st.global.u32 [%d0], %r3;",
-     64, 256, 0, 0, BOUND_NONE},
+     64, 256, 0, 0, BOUND_NONE, NULL},
     {"atom", "atom.global.add of one address", "", SET_R,
-     "atom.global.add.u32 %r0, [%out], 1;", "", 64, 256, 0, 0, BOUND_NONE},
+     "atom.global.add.u32 %r0, [%out], 1;", "", 64, 256, 0, 0, BOUND_NONE,
+     NULL},
     {"red", "red.global.add of one address", "", SET_R,
-     "red.global.add.u32 [%out], 1;", "", 64, 256, 0, 0, BOUND_NONE},
+     "red.global.add.u32 [%out], 1;", "", 64, 256, 0, 0, BOUND_NONE, NULL},
     {"barrier", "bar.sync of 8 warps", "", SET_R, "bar.sync 0;", "", 64, 256, 0,
-     0, BOUND_NONE},
+     0, BOUND_NONE, NULL},
     {"mma", "mma.sync m16n8k16, f16 to f32", "", SET_F SET_R MY_OUT, MMA MMA,
-     "st.global.f32 [%d0], %f3;", 64, 256, 0, 0, BOUND_NONE},
-    {NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, BOUND_NONE},
+     "st.global.f32 [%d0], %f3;", 64, 256, 0, 0, BOUND_NONE, NULL},
+    {NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, BOUND_NONE, NULL},
 };
 
 char *bench_kernel_text(const struct bench_kernel *k)
 {
-    size_t room = sizeof head + strlen(k->vars) + strlen(k->before) +
-                  strlen(k->body) + strlen(k->after);
+    const char *version = k->version ? k->version : "7.0\n.target sm_80";
+    size_t room = sizeof head + strlen(version) + strlen(k->vars) +
+                  strlen(k->before) + strlen(k->body) + strlen(k->after);
     char *text = malloc(room);
 
     if (text)
-        snprintf(text, room, head, k->vars, k->before, k->body, k->after);
+        snprintf(text, room, head, version, k->vars, k->before, k->body,
+                 k->after);
     return text;
 }
 

@@ -162,28 +162,36 @@ static bool find_rounds(const struct bench_asked *a, struct kernel_run *r)
     return true;
 }
 
-static bool measure_kernel(struct out *o, struct bench_device *d,
-                           const struct bench_kernel *k, int all, struct row *r)
+bool bench_measure(const struct bench_asked *a, struct bench_device *d,
+                   const struct bench_kernel *k, struct bench_time *t,
+                   double *count)
 {
-    double per = bench_kernel_instructions(k);
-    double threads = (double)k->blocks * k->threads;
     struct kernel_run run = {d, k, 0};
     char *text = bench_kernel_text(k);
-    struct bench_time t;
-    bool good = text && bench_load(d, text, "k") && find_rounds(o->a, &run) &&
-                bench_time(o->a, kernel_once, &run, &t);
+    bool good = text && bench_load(d, text, "k") && find_rounds(a, &run) &&
+                bench_time(a, kernel_once, &run, t);
 
     free(text);
     bench_unload(d);
-    if (!good) {
+    *count = bench_kernel_instructions(k) * k->blocks * k->threads * run.n;
+    return good;
+}
+
+static bool measure_kernel(struct out *o, struct bench_device *d,
+                           const struct bench_kernel *k, int all, struct row *r)
+{
+    double count;
+    struct bench_time t;
+
+    if (!bench_measure(o->a, d, k, &t, &count)) {
         snprintf(r->why, sizeof r->why, "%s: error %d: %.600s",
                  d->what ? d->what : "malloc", d->code, d->log);
         return false;
     }
-    r->instr[all] = per * threads * run.n / t.wall;
-    r->bytes[all] = k->bytes * threads * run.n / t.wall;
+    r->instr[all] = count / t.wall;
+    r->bytes[all] = k->bytes * count / bench_kernel_instructions(k) / t.wall;
     if (!all)
-        r->cpu = per * threads * run.n / t.cpu;
+        r->cpu = count / t.cpu;
     return true;
 }
 
@@ -296,6 +304,45 @@ static void run_text(struct out *o)
     }
 }
 
+enum { SHOWN = 12, SHARE = 20 };
+
+static void run_handlers(struct out *o)
+{
+    const struct bench_handler *h;
+    struct bench_device d;
+    double loop = 0;
+    size_t n = 0, k, slow = 0;
+
+    h = bench_open(&d, 1, BENCH_BYTES)
+            ? bench_handlers(o->a, &d, &n, &loop) : NULL;
+    bench_close(&d);
+    if (!h) {
+        failure("bench", "handlers: %s: error %d: %s", d.what, d.code, d.log);
+        o->bad = true;
+        return;
+    }
+    if (o->a->json)
+        json_open(&o->j, "handlers", '[');
+    for (k = 0; k < n; k++) {
+        slow += h[k].rate * SHARE < loop;
+        if (!o->a->json)
+            continue;
+        json_open(&o->j, NULL, '{');
+        json_text(&o->j, "instruction", h[k].text);
+        json_rate(&o->j, "core_instructions_per_cpu_s", h[k].rate);
+        json_close(&o->j, '}');
+    }
+    if (o->a->json) {
+        json_close(&o->j, ']');
+        return;
+    }
+    printf("handlers   %zu of %zu below 1/%d of the arithmetic loop, %.2f G a "
+           "CPU second; the slowest:\n", slow, n, SHARE, loop / 1e9);
+    for (k = 0; k < n && k < SHOWN; k++)
+        printf("           %7.3f  1/%-4.0f %s\n", h[k].rate / 1e9,
+               loop / h[k].rate, h[k].text);
+}
+
 static void print_machine(struct out *o)
 {
     double load[3] = {0, 0, 0};
@@ -327,7 +374,7 @@ static bool known(const char *name)
         if (!strcmp(k->name, name))
             return true;
     return !strcmp(name, "report") || !strcmp(name, "launch") ||
-           !strcmp(name, "text");
+           !strcmp(name, "text") || !strcmp(name, "handlers");
 }
 
 static int bench(const struct bench_asked *a)
@@ -353,6 +400,8 @@ static int bench(const struct bench_asked *a)
         run_launches(&o);
     if (wanted(a, "text"))
         run_text(&o);
+    if (wanted(a, "handlers"))
+        run_handlers(&o);
     if (a->json)
         json_close(&o.j, '}');
     return o.bad ? EXIT_BAD : EXIT_GOOD;
