@@ -1,5 +1,5 @@
 /* collect.c -- match.sync and redux.sync over the lanes that meet */
-#include "sim/exec.h"
+#include "sim/meet.h"
 
 enum { OP_D, OP_P, OP_A, OP_MASK };
 enum { AUX_MOD, AUX_TYPE };
@@ -38,21 +38,43 @@ static void put_match(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     *p = (*p & ~(1u << lane)) | (uint32_t)all << lane;
 }
 
-/* Results may lie where values do: all are found before any is written. */
+/* Lanes of `member` with the value of `lane`. */
+static uint32_t same_as(const uint64_t value[32], uint32_t lane,
+                        uint32_t member)
+{
+    uint32_t same = 0, other;
+
+    for (other = 0; other < 32; other++)
+        same |= (uint32_t)(value[other] == value[lane]) << other;
+    return same & member;
+}
+
+/* Results may lie where values do: all are found before any is written.  Lanes
+ * with one value and one member mask share their result. */
 static void meet_match(struct fgs__sim_warp *w,
                        const struct fgs__sim_insn *const at[32],
                        uint32_t lanes)
 {
-    uint32_t same[32] = { 0 }, member[32] = { 0 }, lane, other;
+    uint32_t same[32] = { 0 }, member[32] = { 0 }, m, other, done = 0;
+    uint64_t value[32] = { 0 };
+    uint32_t lane;
 
-    for (lane = 0; lane < 32; lane++) {
-        if (!(lanes >> lane & 1))
-            continue;
+    for (m = lanes; m; m &= m - 1) {
+        lane = (uint32_t)__builtin_ctz(m);
         member[lane] = mask_of(w, at[lane], lane) & lanes;
-        for (other = 0; other < 32; other++)
-            if ((member[lane] >> other & 1) &&
-                value_of(w, at[other], other) == value_of(w, at[lane], lane))
-                same[lane] |= 1u << other;
+        value[lane] = value_of(w, at[lane], lane);
+    }
+    for (m = lanes; m; m = lanes & ~done) {
+        lane = (uint32_t)__builtin_ctz(m);
+        same[lane] = same_as(value, lane, member[lane]);
+        done |= 1u << lane;
+        for (m = same[lane] & ~done; m; m &= m - 1) {
+            other = (uint32_t)__builtin_ctz(m);
+            if (member[other] != member[lane])
+                continue;
+            same[other] = same[lane];
+            done |= 1u << other;
+        }
     }
     for (lane = 0; lane < 32; lane++)
         if (lanes >> lane & 1)
@@ -109,12 +131,19 @@ static void meet_redux(struct fgs__sim_warp *w,
                        uint32_t lanes)
 {
     uint32_t result[32] = { 0 }, lane, m;
+    uint32_t first = (uint32_t)__builtin_ctz(lanes);
 
     for (lane = 0; lane < 32; lane++) {
         bool sign, real;
 
         if (!(lanes >> lane & 1))
             continue;
+        /* The order of the lanes does not matter to any operation. */
+        if (lane != first && at[lane] == at[first] &&
+            mask_of(w, at[lane], lane) == mask_of(w, at[first], first)) {
+            result[lane] = result[first];
+            continue;
+        }
         sign = at[lane]->aux[AUX_TYPE] == FGS__T_S32;
         real = at[lane]->aux[AUX_TYPE] == FGS__T_F32;
         m = mask_of(w, at[lane], lane) & lanes;
@@ -137,16 +166,50 @@ static void meet_redux(struct fgs__sim_warp *w,
 
 /* ------------------------------------------------------------- selector -- */
 
+static const struct fgs__sim_insn *run_meet(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i,
+                                            fgs__sim_meet meet)
+{
+    const struct fgs__sim_insn *at[32];
+
+    if (!fgs__sim_meets_whole(w, i->op[OP_MASK]))
+        return fgs__sim_warp_meet(w, i, i->op[OP_MASK], meet);
+    for (int lane = 0; lane < 32; lane++)
+        at[lane] = i;
+    meet(w, at, UINT32_MAX);
+    return i + 1;
+}
+
 static const struct fgs__sim_insn *run_match(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
 {
-    return fgs__sim_warp_meet(w, i, i->op[OP_MASK], meet_match);
+    return run_meet(w, i, meet_match);
+}
+
+/* All 32 lanes together, of integers. */
+static void redux_whole(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    const uint32_t *v = fgs__sim_at(w, i->op[OP_A]);
+    uint32_t *d = fgs__sim_at(w, i->op[OP_D]);
+    uint32_t result = v[0];
+    int lane;
+
+    for (lane = 1; lane < 32; lane++)
+        result = join(i->aux[AUX_MOD], i->aux[AUX_TYPE] == FGS__T_S32, result,
+                      v[lane]);
+    for (lane = 0; lane < 32; lane++)
+        d[lane] = result;
 }
 
 static const struct fgs__sim_insn *run_redux(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
 {
-    return fgs__sim_warp_meet(w, i, i->op[OP_MASK], meet_redux);
+    if (i->aux[AUX_TYPE] != FGS__T_F32 &&
+        fgs__sim_meets_whole(w, i->op[OP_MASK])) {
+        redux_whole(w, i);
+        return i + 1;
+    }
+    return run_meet(w, i, meet_redux);
 }
 
 bool fgs__sim_sel_collect(struct fgs__sim_decoder *d,

@@ -1,5 +1,5 @@
 /* shuffle.c -- shfl.sync, vote.sync, elect.sync, activemask */
-#include "sim/exec.h"
+#include "sim/meet.h"
 
 static uint32_t u32_of(const struct fgs__sim_warp *w, fgs__sim_ref r,
                        uint32_t lane)
@@ -102,20 +102,10 @@ static void shfl_all(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
         memcpy(fgs__sim_at(w, i->op[SHFL_P]), &ok, sizeof ok);
 }
 
-static bool all_are_members(const struct fgs__sim_warp *w, fgs__sim_ref mask)
-{
-    const uint32_t *member = fgs__sim_at(w, mask);
-    uint32_t all = w->exec, lane;
-
-    for (lane = 0; lane < 32; lane++)
-        all &= member[lane];
-    return all == UINT32_MAX;
-}
-
 static const struct fgs__sim_insn *run_shfl(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
-    if (all_are_members(w, i->op[SHFL_MASK])) {
+    if (fgs__sim_meets_whole(w, i->op[SHFL_MASK])) {
         shfl_all(w, i);
         return i + 1;
     }
@@ -202,9 +192,37 @@ static void meet_vote(struct fgs__sim_warp *w,
     }
 }
 
+/* All 32 lanes, as above. */
+static void vote_all(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    uint32_t *d = fgs__sim_at(w, i->op[VOTE_D]);
+    uint32_t p = *(const uint32_t *)fgs__sim_at(w, i->op[VOTE_A]) ^ i->aux[1];
+    bool all = p == UINT32_MAX;
+
+    switch (i->aux[0]) {
+    case FGS__M_VOTE_BALLOT:
+        for (int lane = 0; lane < 32; lane++)
+            d[lane] = p;
+        break;
+    case FGS__M_VOTE_ALL:
+        *d = all ? UINT32_MAX : 0;
+        break;
+    case FGS__M_VOTE_ANY:
+        *d = p ? UINT32_MAX : 0;
+        break;
+    default:
+        *d = !p || all ? UINT32_MAX : 0;
+        break;
+    }
+}
+
 static const struct fgs__sim_insn *run_vote(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
+    if (fgs__sim_meets_whole(w, i->op[VOTE_MASK])) {
+        vote_all(w, i);
+        return i + 1;
+    }
     return fgs__sim_warp_meet(w, i, i->op[VOTE_MASK], meet_vote);
 }
 
