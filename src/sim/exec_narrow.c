@@ -1,4 +1,5 @@
 /* exec_narrow.c -- cvt to and from pairs of narrow floats, and tf32 */
+#include "sim/fp8.h"
 #include "sim/narrow.h"
 
 enum { D, A, B, EXTRA }; /* EXTRA: random bits, or scales                    */
@@ -105,6 +106,30 @@ HANDLER(cvt_narrow)
 PAIR_OF(f16x2_rn, f16_of_float)
 PAIR_OF(bf16x2_rn, bf16_of_float)
 
+#define FP8_OF(name, TO)                                                       \
+    MAP2(name, l_u16, l_f32, l_f32, TO(x) << 8 | TO(y))
+FP8_OF(e4m3x2_rn, e4m3_of_float)
+FP8_OF(e5m2x2_rn, e5m2_of_float)
+MAP1(f16x2_e4m3, l_u32, l_u16,
+     f16_of_e4m3(x & 0xffu) | f16_of_e4m3(x >> 8) << 16)
+MAP1(f16x2_e5m2, l_u32, l_u16,
+     f16_of_e5m2(x & 0xffu) | f16_of_e5m2(x >> 8) << 16)
+
+/* The handler of a form that has one of its own; NULL = the general one. */
+static fgs__sim_fn fast_of(unsigned to, unsigned from, uint32_t flags)
+{
+    if (from == FGS__T_F32 && flags == SATFINITE)
+        return to == FGS__T_E4M3X2 ? e4m3x2_rn
+            : to == FGS__T_E5M2X2  ? e5m2x2_rn : NULL;
+    if (flags)
+        return NULL;
+    if (to == FGS__T_F16X2)
+        return from == FGS__T_F32    ? f16x2_rn
+            : from == FGS__T_E4M3X2  ? f16x2_e4m3
+            : from == FGS__T_E5M2X2  ? f16x2_e5m2 : NULL;
+    return to == FGS__T_BF16X2 && from == FGS__T_F32 ? bf16x2_rn : NULL;
+}
+
 static int format_of(unsigned type)
 {
     size_t k;
@@ -152,9 +177,9 @@ bool FGS__LEVEL(fgs__sim_sel_narrow)(struct fgs__sim_decoder *d,
         (src->mod[FGS__G_PZO] ? PZO : 0) |
         (src->mod[FGS__G_SATFINITE] ? SATFINITE : 0) |
         (scaled ? SCALED : 0) | (random ? RANDOM : 0);
-    out->run = cvt_narrow;
-    if (!out->aux[AUX_FLAGS] && round == FGS__M_RN && sources == 2 &&
-        (src->type[0] == FGS__T_F16X2 || src->type[0] == FGS__T_BF16X2))
-        out->run = src->type[0] == FGS__T_F16X2 ? f16x2_rn : bf16x2_rn;
+    out->run = round == FGS__M_RN
+        ? fast_of(src->type[0], src->type[1], out->aux[AUX_FLAGS]) : NULL;
+    if (!out->run)
+        out->run = cvt_narrow;
     return true;
 }
