@@ -1,4 +1,4 @@
-/* test_sim_fp8.c -- e4m3 and e5m2 in 32 bits give what the way by double does */
+/* test_sim_fp8.c -- e4m3, e5m2 in 32 bits give what the way by double does */
 #include "sim/fp8.h"
 #include "sim/narrow.h"
 

@@ -7,6 +7,7 @@
 #include "exec_run.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 enum { LANES = 32, NAMES = 9, LENGTH = 60, FUEL = 12, PROGRAMS = 400 };
@@ -214,11 +215,75 @@ static void names_that_do_not_live_at_once_share_slots(void **state)
     exec_close(&e);
 }
 
+/* ------------------------------------------------------------------ memory */
+
+static size_t asked;
+
+static void *sum_alloc(void *cookie, size_t size)
+{
+    (void)cookie;
+    asked += size;
+    return malloc(size);
+}
+
+static void sum_release(void *cookie, void *p)
+{
+    (void)cookie;
+    free(p);
+}
+
+/* A reduction over shared memory as a compiler writes it: many names, each
+ * used once or twice, a loop, shuffles. */
+static void write_reduction(char *text, size_t room)
+{
+    size_t n;
+    unsigned k, r = 8;
+
+    n = (size_t)snprintf(text, room,
+        ".version 9.4\n.target sm_107a\n.address_size 64\n"
+        ".visible .entry k()\n{\n.shared .align 16 .b8 s[16384];\n"
+        ".reg .b32 %%r<200>;\n.reg .b64 %%d<40>;\n.reg .f32 %%f<200>;\n"
+        ".reg .pred %%p<40>;\nmov.u32 %%r1, %%tid.x;\nmov.u32 %%r2, s;\n"
+        "shl.b32 %%r3, %%r1, 2;\nadd.u32 %%r4, %%r2, %%r3;\n"
+        "mov.f32 %%f1, 0f00000000;\nmov.u32 %%r5, 0;\nL:\n");
+    for (k = 0; k < 16; k++, r += 4)
+        n += (size_t)snprintf(text + n, room - n,
+            "ld.shared.f32 %%f%u, [%%r4+%u];\n"
+            "add.f32 %%f%u, %%f%u, %%f1;\n"
+            "add.u32 %%r%u, %%r5, 1;\nxor.b32 %%r%u, %%r%u, %%r1;\n"
+            "cvt.rn.f32.u32 %%f%u, %%r%u;\n"
+            "fma.rn.f32 %%f1, %%f%u, %%f%u, %%f1;\n", r, 4 * k, r + 1, r, r,
+            r + 1, r, r + 2, r + 1, r + 1, r + 2);
+    snprintf(text + n, room - n,
+        "add.u32 %%r5, %%r5, 1;\nsetp.lt.u32 %%p1, %%r5, 4;\n@%%p1 bra L;\n"
+        "st.shared.f32 [%%r4], %%f1;\nret;\n}\n");
+}
+
+static void block_takes_at_most_twice_what_it_models(void **state)
+{
+    static char text[16384];
+    fgs_allocator sum = { sum_alloc, sum_release, NULL };
+    size_t model;
+    struct exec e;
+
+    (void)state;
+    write_reduction(text, sizeof text);
+    assert_int_equal(exec_open(&e, text, &sum), FGS_OK);
+    asked = 0;
+    assert_non_null(exec_block(&e, 256, 1, 1));
+    model = (size_t)e.code->regs * 4 * 256 + e.code->shared_bytes;
+    print_message("%zu bytes, modelled %zu\n", asked, model);
+    assert_true(asked <= 2 * model);
+    assert_int_equal(exec_run(&e, 1000000000), FGS__SIM_ENDED);
+    exec_close(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registers_keep_their_values_through_any_jumps),
         cmocka_unit_test(names_that_do_not_live_at_once_share_slots),
+        cmocka_unit_test(block_takes_at_most_twice_what_it_models),
     };
 
     return cmocka_run_group_tests_name("slots", tests, NULL, NULL);
