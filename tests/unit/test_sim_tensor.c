@@ -1,0 +1,266 @@
+/* test_sim_tensor.c -- tensor maps and the walk, without a device
+ *
+ * The mirror goes element by element and knows nothing of rows: it follows the
+ * sentences of ISA 5.5 with loops and counts.
+ */
+#include "base/compat.h"
+#include "sim/tensor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { CASES = 1000, SHARED = 1 << 16 };
+
+static uint64_t seed = 5;
+
+static unsigned draw(unsigned n)
+{
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (unsigned)(seed >> 33) % n;
+}
+
+/* ---------------------------------------------------------------- mirror -- */
+
+/* Global address of the element that each place of shared memory gets, -1 =
+ * none, -2 = a fill. */
+static int64_t place[SHARED];
+
+/* The tables of ISA 5.5.7 for 16-byte units: which cell stands at `cell`. */
+static unsigned cell_of(unsigned swizzle, unsigned line, unsigned cell)
+{
+    static const char *const rows[] = {
+        "01234567", "10325476", "23016745", "32107654",
+        "45670123", "54761032", "67452301", "76543210",
+    };
+    static const unsigned periods[] = { 1, 2, 4, 8 };
+
+    return (unsigned)(rows[line % periods[swizzle]][cell] - '0');
+}
+
+static void put(const struct fgs__tensor *t, uint32_t at, int64_t v)
+{
+    unsigned line = at / 128, cell = at % 128 / 16, to = 0;
+
+    while (cell_of(t->swizzle, line, to) != cell)
+        to++;
+    place[line * 128 + to * 16 + at % 16] = v;
+}
+
+static bool exists(const struct fgs__tensor *t, const int64_t *at)
+{
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (at[d] < 0 || at[d] >= (int64_t)t->dim[d])
+            return false;
+    return true;
+}
+
+static void put_row(const struct fgs__tensor *t, uint32_t row, uint32_t wide,
+                    const int64_t *first)
+{
+    static const unsigned span[] = { 0, 32, 64, 128 };
+    unsigned size = fgs__tensor_bits(t->type) / 8;
+    unsigned pitch = wide * size < span[t->swizzle] ? span[t->swizzle]
+                                                    : wide * size;
+
+    for (uint32_t e = 0; e < wide; e++) {
+        int64_t at[5], v = (int64_t)t->address;
+
+        memcpy(at, first, sizeof at);
+        at[0] += e;
+        v += at[0] * (int64_t)size;
+        for (uint32_t d = 1; d < t->rank; d++)
+            v += at[d] * (int64_t)t->stride[d];
+        for (unsigned b = 0; b < size; b++)
+            put(t, row * pitch + e * size + b, exists(t, at) ? v + b : -2);
+    }
+}
+
+/* Counts up like an odometer. */
+static uint32_t mirror_tile(const struct fgs__tensor *t, const int32_t *coord)
+{
+    int64_t at[5] = { coord[0], coord[1], coord[2], coord[3], coord[4] };
+    uint32_t row = 0, d;
+
+    do {
+        put_row(t, row++, t->box[0], at);
+        for (d = 1; d < t->rank; d++) {
+            at[d] += t->step[d];
+            if (at[d] < (int64_t)coord[d] + t->box[d])
+                break;
+            at[d] = coord[d];
+        }
+    } while (d < t->rank);
+    return row;
+}
+
+static uint32_t mirror_column(const struct fgs__tensor *t, const int32_t *coord,
+                              const uint16_t *offset)
+{
+    int64_t at[5] = { coord[0], coord[1], coord[2], coord[3], coord[4] };
+
+    for (uint32_t p = 0; p < t->pixels; p++) {
+        int64_t moved[5];
+        uint32_t d;
+
+        memcpy(moved, at, sizeof at);
+        for (d = 1; d + 1 < t->rank; d++)
+            moved[d] += offset[d - 1];
+        put_row(t, p, t->channels, moved);
+        for (d = 1; d + 1 < t->rank; d++) {
+            at[d] += t->step[d];
+            if (at[d] <= (int64_t)t->dim[d] - 1 + t->upper[d - 1])
+                break;
+            at[d] = t->lower[d - 1];
+        }
+        if (d + 1 == t->rank)
+            at[d]++;
+    }
+    return t->pixels;
+}
+
+/* ----------------------------------------------------------------- cases -- */
+
+static void draw_map(struct fgs__tensor *t, bool column)
+{
+    static const unsigned span[] = { 128, 32, 64, 128 };
+    unsigned size;
+
+    *t = (struct fgs__tensor){ .address = 1 << 20, .type = (uint8_t)draw(13),
+                               .rank = column ? 3 + draw(3) : 1 + draw(5),
+                               .kind = column, .swizzle = (uint8_t)draw(4) };
+    size = fgs__tensor_bits(t->type) / 8;
+    for (uint32_t d = 0; d < 5; d++) {
+        t->dim[d] = 1 + draw(6);
+        t->box[d] = (uint16_t)(1 + draw(4));
+        t->step[d] = (uint8_t)(1 + draw(3));
+        t->stride[d] = 16ull * draw(100);
+    }
+    t->dim[0] = 1 + draw(40);
+    t->box[0] = t->channels =
+        (uint16_t)((1 + draw(span[t->swizzle] / 16)) * 16 / size);
+    t->pixels = (uint16_t)(1 + draw(40));
+    for (uint32_t d = 0; d < 3; d++) {
+        t->lower[d] = (int16_t)((int)draw(4) - 2);
+        t->upper[d] = (int16_t)((int)draw(4) - 2);
+        if ((int)t->dim[1 + d] + t->upper[d] - t->lower[d] <= 0)
+            t->lower[d] = t->upper[d] = 0;
+    }
+}
+
+static void check(const struct fgs__tensor_walk *w)
+{
+    unsigned bad = 0;
+
+    for (uint32_t row = 0; row < w->rows; row++) {
+        struct fgs__tensor_row r;
+
+        fgs__tensor_walk_row(w, row, &r);
+        for (uint32_t b = 0; b < 16 * w->chunks; b++) {
+            uint32_t at = fgs__tensor_swizzle(&w->t, row * w->pitch + b);
+            int64_t v = b >= r.from && b < r.to ? (int64_t)r.address + b : -2;
+
+            bad += place[at] != v;
+            place[at] = -1;
+        }
+    }
+    for (uint32_t n = 0; n < SHARED; n++)
+        bad += place[n] != -1;
+    assert_int_equal(bad, 0);
+}
+
+static void walk_agrees_with_a_mirror_by_elements(void **state)
+{
+    (void)state;
+    memset(place, 0xff, sizeof place);
+    for (unsigned n = 0; n < CASES; n++) {
+        bool column = draw(2);
+        struct fgs__tensor_request r = {
+            .mode = column ? FGS__TENSOR_COLUMN : FGS__TENSOR_TILE };
+        struct fgs__tensor_walk w;
+        struct fgs__tensor t;
+        uint32_t rows;
+
+        draw_map(&t, column);
+        assert_null(fgs__tensor_rule(&t));
+        for (uint32_t d = 0; d < 5; d++)
+            r.coord[d] = (int32_t)draw(9) - 3;
+        for (uint32_t d = 0; d < 3; d++)
+            r.offset[d] = (uint16_t)draw(4);
+        r.coord[0] = ((int32_t)draw(5) - 2) * 128 /
+            (int32_t)fgs__tensor_bits(t.type);
+        assert_null(fgs__tensor_walk_make(&w, &t, &r));
+        rows = column ? mirror_column(&t, r.coord, r.offset)
+                      : mirror_tile(&t, r.coord);
+        assert_int_equal(w.rows, rows);
+        check(&w);
+    }
+}
+
+static void map_is_read_as_it_was_written(void **state)
+{
+    unsigned char map[FGS__TENSOR_MAP_BYTES], again[FGS__TENSOR_MAP_BYTES];
+
+    (void)state;
+    for (unsigned n = 0; n < 1000; n++) {
+        struct fgs__tensor t, u;
+
+        draw_map(&t, draw(2));
+        t.dim[draw(5)] = 1ull << 32;
+        t.stride[0] = 0;
+        fgs__tensor_write(&t, map);
+        assert_true(fgs__tensor_read(&u, map));
+        assert_int_equal(u.dim[1], t.dim[1]);
+        assert_int_equal(u.stride[4], t.stride[4]);
+        fgs__tensor_write(&u, again);
+        assert_memory_equal(map, again, sizeof map);
+    }
+    memset(map, 0, sizeof map);
+    assert_false(fgs__tensor_read(&(struct fgs__tensor){ 0 }, map));
+}
+
+static void rules_name_what_is_wrong(void **state)
+{
+    struct fgs__tensor good = { .address = 64, .rank = 3, .type = 2,
+                                .dim = { 8, 4, 4 }, .stride = { 0, 32, 128 },
+                                .box = { 8, 2, 2 }, .step = { 1, 1, 1 } };
+    struct fgs__tensor t;
+
+    (void)state;
+    assert_null(fgs__tensor_rule(&good));
+#define BAD(change, words)                                                     \
+    t = good;                                                                  \
+    change;                                                                    \
+    assert_non_null(fgs__tensor_rule(&t));                                     \
+    assert_non_null(strstr(fgs__tensor_rule(&t), words))
+    BAD(t.address = 8, "address");
+    BAD(t.rank = 6, "rank");
+    BAD(t.type = 16, "element type");
+    BAD(t.dim[1] = 0, "dimension");
+    BAD(t.dim[1] = (1ull << 32) + 1, "dimension");
+    BAD(t.stride[1] = 40, "stride is no multiple");
+    BAD(t.stride[2] = 1ull << 40, "2^40");
+    BAD(t.box[2] = 257, "side of the box");
+    BAD(t.box[0] = 6, "multiple of 16 bytes");
+    BAD(t.step[1] = 9, "element stride");
+    BAD(t.box[0] = 16; t.swizzle = 1, "wider than the swizzle");
+    BAD(t.interleave = 2, "needs the swizzle of 32");
+    BAD(t.interleave = 1; t.rank = 2, "rank of 3");
+    BAD(t.fill = 1, "NaN");
+    BAD(t.atom = 1, "16 bytes");
+    BAD(t.kind = 1; t.lower[0] = 4; t.channels = 4, "empty");
+    BAD(t.kind = 1; t.channels = 257, "channels");
+    BAD(t.kind = 2; t.channels = 4, "swizzle");
+    BAD(t.type = FGS__TENSOR_U4_PAD; t.address = 16, "multiple of 32");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walk_agrees_with_a_mirror_by_elements),
+        cmocka_unit_test(map_is_read_as_it_was_written),
+        cmocka_unit_test(rules_name_what_is_wrong),
+    };
+
+    return cmocka_run_group_tests_name("sim_tensor", tests, NULL, NULL);
+}
