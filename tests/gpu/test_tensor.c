@@ -7,12 +7,13 @@
  */
 #include "../gen/device.h"
 #include "base/compat.h"
+#include "tensor_case.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { SHARED = 16384, GLOBAL = 1 << 20, CASES = 300 };
+enum { CASES = 300 };
 
 typedef CUresult (*tiled_fn)(CUtensorMap *, unsigned, cuuint32_t, void *,
                              const cuuint64_t *, const cuuint64_t *,
@@ -32,14 +33,7 @@ static struct side {
     unsigned char *got; /* SHARED + 16 bytes, then GLOBAL */
 } side[2];
 
-static uint64_t seed = 1;
 static unsigned char data[GLOBAL];
-
-static unsigned draw(unsigned n)
-{
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return (unsigned)(seed >> 33) % n;
-}
 
 static int open_both(void **state)
 {
@@ -87,104 +81,6 @@ static int close_both(void **state)
         gen_close(&side[k].d);
     }
     return 0;
-}
-
-/* ------------------------------------------------------------------- cases */
-
-struct test {
-    bool column, store;
-    const char *op; /* of a reduction, NULL = a copy */
-    unsigned type, rank, interleave, swizzle, fill;
-    cuuint64_t dim[5], stride[5];
-    cuuint32_t box[5], step[5], channels, pixels;
-    int lower[3], upper[3], coord[5];
-    unsigned offset[3], bytes; /* what the barrier counts */
-};
-
-static const unsigned bits[] = { 8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32,
-                                 32 };
-
-/* The same in both: a multiple of 16 bytes to the left or right. */
-static int first_coord(const struct test *t, int low, int high)
-{
-    return (low + (int)draw((unsigned)(high - low + 1))) * 128 /
-        (int)bits[t->type];
-}
-
-/* Does all of it fit, in both memories? */
-static bool fits(const struct test *t, unsigned rows)
-{
-    static const unsigned span[] = { 0, 32, 64, 128 };
-    unsigned wide = t->box[0] * bits[t->type] / 8;
-    cuuint64_t all = t->rank > 1
-        ? t->stride[t->rank - 2] * t->dim[t->rank - 1] : 8192;
-
-    if (wide < span[t->swizzle])
-        wide = span[t->swizzle];
-    return all + 65536 < GLOBAL - SHARED && rows * wide <= SHARED;
-}
-
-static void draw_shape(struct test *t, unsigned type, unsigned rank)
-{
-    static const unsigned span[] = { 256, 32, 64, 128 };
-    unsigned chunks = span[t->swizzle] / 16;
-
-    t->type = type;
-    t->rank = rank;
-    t->box[0] = (1 + draw(chunks)) * 128 / bits[type];
-    if (t->box[0] > 256)
-        t->box[0] = 256;
-    t->dim[0] = 1 + draw(2 * t->box[0]);
-    t->stride[0] = (t->dim[0] * bits[type] / 8 + 15) / 16 * 16 + 16 * draw(3);
-    for (unsigned d = 1; d < rank; d++) {
-        t->dim[d] = 1 + draw(7);
-        t->box[d] = 1 + draw(rank > 3 ? 2 : 5);
-        t->step[d] = draw(3) ? 1 : 1 + draw(4);
-        t->stride[d] = t->stride[d - 1] * (t->dim[d] + draw(2));
-    }
-    t->step[0] = 1;
-}
-
-static void draw_tile(struct test *t)
-{
-    unsigned rows;
-
-    do {
-        draw_shape(t, t->type, 1 + draw(5));
-        rows = 1;
-        for (unsigned d = 1; d < t->rank; d++)
-            rows *= (t->box[d] + t->step[d] - 1) / t->step[d];
-    } while (!fits(t, rows));
-    t->coord[0] = first_coord(t, t->store ? 0 : -2, 4);
-    for (unsigned d = 1; d < t->rank; d++)
-        t->coord[d] = (int)draw(8) - (t->store ? 0 : 3);
-    t->bytes = rows * t->box[0] * bits[t->type] / 8;
-}
-
-static void draw_column(struct test *t)
-{
-    t->pixels = 1 + draw(30);
-    do {
-        draw_shape(t, t->type, 3 + draw(3));
-    } while (!fits(t, t->pixels));
-    t->column = true;
-    t->channels = t->box[0];
-    t->coord[0] = first_coord(t, t->store ? 0 : -1, 2);
-    t->step[t->rank - 1] = 1;
-    for (unsigned d = 0; d < t->rank - 2; d++) {
-        int size;
-
-        t->lower[d] = t->store ? 0 : (int)draw(4) - 2;
-        t->upper[d] = t->store ? 0 : (int)draw(4) - 2;
-        size = (int)t->dim[1 + d] + t->upper[d] - t->lower[d];
-        if (size <= 0)
-            t->lower[d] = t->upper[d] = 0;
-        size = (int)t->dim[1 + d] + t->upper[d] - t->lower[d];
-        t->coord[1 + d] = t->lower[d] + (int)draw((unsigned)size);
-        t->offset[d] = t->store ? 0 : draw(3);
-    }
-    t->coord[t->rank - 1] = (int)draw((unsigned)t->dim[t->rank - 1]);
-    t->bytes = t->pixels * t->channels * bits[t->type] / 8;
 }
 
 /* --------------------------------------------------------------------- run */
@@ -248,8 +144,23 @@ static const char text_form[] =
     "ld.shared.u32 x,[v];\nst.global.u32 [o+16],x;\nadd.u64 o,o,4;\n"
     "add.u32 i,i,4;\nsetp.lt.u32 t,i,16384;\n@t bra G;\nret;\n}\n";
 
-static void run(struct side *s, const char *text, CUtensorMap *map)
+static void tell(const struct test *t, size_t at, const char *why)
 {
+    print_message("%s%s: type %u rank %u swizzle %u fill %u interleave %u, at "
+                  "%zu sim %02x gpu %02x\n  ", why, t->op ? t->op : "",
+                  t->type, t->rank, t->swizzle, t->fill, t->interleave, at,
+                  side[0].got[at], side[1].got[at]);
+    for (unsigned d = 0; d < t->rank && d < 5; d++)
+        print_message("dim %llu stride %llu box %u step %u coord %d; ",
+                      t->dim[d], t->stride[d], t->box[d], t->step[d],
+                      t->coord[d]);
+    print_message("\n");
+}
+
+static void run(struct side *s, const char *text, CUtensorMap *map,
+                const struct test *t)
+{
+    CUresult r;
     CUdeviceptr src = s->tensor + GLOBAL - SHARED;
     void *params[] = { map, &s->out, &src };
     CUcontext was;
@@ -262,7 +173,11 @@ static void run(struct side *s, const char *text, CUtensorMap *map)
     assert_int_equal(s->d.entry(&f, mod, "k"), 0);
     assert_int_equal(s->d.launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
                      0);
-    assert_int_equal(s->d.wait(), 0);
+    r = s->d.wait();
+    if (r)
+        tell(t, 0, s == side ? "the software device faults "
+                             : "the GPU faults ");
+    assert_int_equal(r, 0);
     assert_int_equal(s->d.to_host(s->got, s->out, SHARED + 16), 0);
     assert_int_equal(s->d.to_host(s->got + SHARED + 16, s->tensor, GLOBAL), 0);
     s->d.unload(mod);
@@ -276,19 +191,6 @@ static size_t differ(void)
         if (side[0].got[n] != side[1].got[n] && (n < 4 || n >= 16))
             return n;
     return SIZE_MAX;
-}
-
-static void tell(const struct test *t, size_t at, const char *why)
-{
-    print_message("%s%s: type %u rank %u swizzle %u fill %u interleave %u, at "
-                  "%zu sim %02x gpu %02x\n  ", why, t->op ? t->op : "",
-                  t->type, t->rank, t->swizzle, t->fill, t->interleave, at,
-                  side[0].got[at], side[1].got[at]);
-    for (unsigned d = 0; d < t->rank; d++)
-        print_message("dim %llu stride %llu box %u step %u coord %d; ",
-                      t->dim[d], t->stride[d], t->box[d], t->step[d],
-                      t->coord[d]);
-    print_message("\n");
 }
 
 /* 1 = they differ. */
@@ -311,7 +213,7 @@ static unsigned compare(const struct test *t)
     write_copy(copy, sizeof copy, t);
     snprintf(text, sizeof text, text_form, copy);
     for (int k = 0; k < 2; k++)
-        run(&side[k], text, &map[k]);
+        run(&side[k], text, &map[k], t);
     assert_int_equal(side[0].got[0], 1); /* the barrier's phase is over */
     at = differ();
     if (at != SIZE_MAX)
@@ -506,7 +408,7 @@ static void interleaved_slices_are_alike(void **state)
     }
     write_copy(copy, sizeof copy, &t);
     snprintf(text, sizeof text, text_form, copy);
-    run(&side[1], text, &map);
+    run(&side[1], text, &map, &t);
     print_message("slices, strides 100 1000 10000, byte offsets that 16-byte "
                   "chunks came from (done %u):", side[1].got[0]);
     for (unsigned n = 0; n < 400; n += 16) {
