@@ -1,6 +1,7 @@
 /* verb_device.c -- fgs device: what there is and what each can do */
 #include "tool.h"
 
+#include <fgs/fgs_sim.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@ const char usage_device[] =
     "where it cannot be used.\n"
     "\n"
     "  --provider cuda|sim  only this one\n"
+    "  --api                the driver's symbols instead: which of them the\n"
+    "                       software device has\n"
     "  --json               as JSON\n"
     "\n"
     "Exit: 0 good, 1 failed, 2 wrong usage, 77 the provider that was asked\n"
@@ -145,13 +148,51 @@ static void say_default(const char *provider)
     fgs_device_close(dev);
 }
 
+static void list_symbols(struct json *j, int wanted)
+{
+    const char *name;
+    size_t i;
+    int present;
+
+    json_open(j, wanted ? "present" : "absent", '[');
+    for (i = 0; (name = fgs_sim_symbol(i, &present)); i++) {
+        if (present == wanted)
+            json_text(j, NULL, name);
+    }
+    json_close(j, ']');
+}
+
+/* The software device's entry points, out of its own tables. */
+static int list_api(struct json *j)
+{
+    size_t i, n[2] = {0, 0};
+    const char *name;
+    int present;
+
+    if (j) {
+        json_open(j, NULL, '{');
+        list_symbols(j, 1);
+        list_symbols(j, 0);
+        json_close(j, '}');
+        return EXIT_GOOD;
+    }
+    for (i = 0; (name = fgs_sim_symbol(i, &present)); i++) {
+        printf("%-8s %s\n", present ? "present" : "absent", name);
+        n[present]++;
+    }
+    fprintf(stderr, "fgs: sim device has %zu symbols of the driver, %zu "
+            "answer CUDA_ERROR_NOT_SUPPORTED\n", n[1], n[0]);
+    return EXIT_GOOD;
+}
+
 int verb_device(int argc, char **argv)
 {
     const char *provider = NULL;
-    bool json = false, bad = false;
+    bool json = false, bad = false, api = false;
     struct json j = {.to = stdout};
     const struct opt table[] = {
         {"--provider", OPT_TEXT, &provider, 0, 0, "cuda|sim", NULL},
+        {"--api", OPT_FLAG, &api, 0, 0, NULL, NULL},
         {"--json", OPT_FLAG, &json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -162,6 +203,8 @@ int verb_device(int argc, char **argv)
         return code;
     if (operands)
         return usage_error("device", "\"%s\": no word is expected", argv[1]);
+    if (api)
+        return list_api(json ? &j : NULL);
     say_default(provider);
     if (json) {
         json_open(&j, NULL, '{');

@@ -83,6 +83,12 @@ FGS_API fgs_result fgs_sim_config_set(const fgs_sim_config *cfg,
 FGS_API void *fgs_sim_get_proc(const char *name);
 
 /*
+ * The i-th symbol of the driver API, NULL past the last one; *present is 0
+ * for one that answers CUDA_ERROR_NOT_SUPPORTED.  Threads: any.
+ */
+FGS_API const char *fgs_sim_symbol(size_t i, int *present);
+
+/*
  * The last fault of the calling process's software device as a sentence:
  * kernel, PTX line, block, thread and rule; or the knob that a launch was
  * refused for (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES).  "" when there was none.

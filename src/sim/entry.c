@@ -55,6 +55,22 @@ void *fgs_sim_get_proc(const char *name)
                                    : NULL;
 }
 
+const char *fgs_sim_symbol(size_t i, int *present)
+{
+    const struct fgs__sim_form *f = fgs__sim_forms;
+
+    /* A form without a symbol of its own begins with '@' (forms.awk). */
+    for (; f->symbol; f++) {
+        if (f->symbol[0] != '@' && !i--)
+            break;
+    }
+    if (present)
+        *present = f->symbol != NULL;
+    if (f->symbol)
+        return f->symbol;
+    return i < COUNT(absent) ? absent[i] : NULL;
+}
+
 static CUresult answer(CUdriverProcAddressQueryResult *status,
                        CUdriverProcAddressQueryResult s)
 {

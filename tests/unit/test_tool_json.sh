@@ -60,4 +60,19 @@ if [ -x "$TC/bin/ptxas" ]; then
 else
     skip sass_is_json "no ptxas; make toolchain"
 fi
+# Every symbol that the drop-in library exports is in one of the two lists.
+valid api_is_json 0 device --api --json
+has api_has_its_members "present absent"
+"$FGS" device --api > "$tmp/api" 2> "$tmp/err"
+if [ -f "$B/drop-in/libcuda.so.1" ]; then
+    nm -D --defined-only "$B/drop-in/libcuda.so.1" |
+        sed -n 's/.* T \(cu[A-Z].*\)/\1/p' | sort > "$tmp/exports"
+    sed 's/^[a-z]* *//' "$tmp/api" | sort > "$tmp/listed"
+    cmp -s "$tmp/exports" "$tmp/listed" && ok api_lists_what_is_exported ||
+        not_ok api_lists_what_is_exported \
+            "$(diff "$tmp/exports" "$tmp/listed" | head -n 3)"
+else
+    skip api_lists_what_is_exported "no drop-in library in this build"
+fi
+
 end
