@@ -303,6 +303,10 @@ struct fgs__sim_func {
     const struct fgs__ptx_func *func;
     struct fgs__sim_code *code;
     int carveout;              /* -1 = default                               */
+    struct {                   /* what the calls before CUDA 4.0 set         */
+        uint32_t block[3], shared;
+        unsigned char *params; /* code->param_bytes, NULL = none set         */
+    } old;
     uint32_t cluster[3];       /* required, by the text or attributes; 0     */
     uint32_t cluster_policy;   /* CU_CLUSTER_SCHEDULING_POLICY_*             */
     bool non_portable;         /* more than 8 blocks of a cluster            */

@@ -402,6 +402,7 @@ void fgs__sim_module_free(struct fgs__sim_module *m)
     for (uint32_t i = 0; i < m->funcs; i++) {
         fgs__sim_handle_free(&dev->handles, m->func[i].handle);
         fgs__sim_code_free(m->func[i].code);
+        fgs__free(&dev->alloc, m->func[i].old.params);
     }
     fgs__free(&dev->alloc, m->func);
     for (struct fgs__ptx_sym *v = m->ptx ? m->ptx->vars : NULL; v;

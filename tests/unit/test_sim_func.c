@@ -117,6 +117,38 @@ static void stream_says_how_it_was_made(void **state)
     CU(cuStreamGetFlags(st, NULL), ERROR_INVALID_VALUE);
 }
 
+/* The calls before CUDA 4.0, on the kernel of the other tests. */
+static void function_is_launched_the_old_way(void **state)
+{
+    CUfunction f = sim_func(&s, "affine");
+    CUdeviceptr x = sim_alloc(64);
+    uint32_t out[4];
+
+    (void)state;
+    OK(cuMemsetD32(x, 3, 16));
+    CU(cuLaunch(f), ERROR_INVALID_VALUE); /* nothing is set */
+    OK(cuFuncSetBlockShape(f, 2, 1, 1));
+    CU(cuLaunch(f), ERROR_INVALID_VALUE);
+    OK(cuFuncSetSharedSize(f, 128));
+    OK(cuParamSetSize(f, 16));
+    OK(cuParamSetv(f, 0, &x, 8));
+    OK(cuParamSeti(f, 8, 5));
+    OK(cuParamSetf(f, 12, 0.0f)); /* the same bits as 0 */
+    OK(cuLaunchGrid(f, 2, 1));
+    OK(cuMemcpyDtoH(out, x, 16));
+    assert_int_equal(out[0], 15);
+    assert_int_equal(out[3], 15);
+    OK(cuParamSeti(f, 8, 2)); /* the rest stays */
+    OK(cuLaunchGridAsync(f, 1, 1, NULL));
+    OK(cuMemcpyDtoH(out, x, 16));
+    assert_int_equal(out[1], 30);
+    assert_int_equal(out[2], 15);
+    CU(cuFuncSetBlockShape(f, 0, 1, 1), ERROR_INVALID_VALUE);
+    CU(cuParamSeti(f, 13, 0), ERROR_INVALID_VALUE); /* past the end */
+    CU(cuParamSetSize(f, 17), ERROR_INVALID_VALUE);
+    CU(cuParamSetv(f, 0, NULL, 8), ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -126,6 +158,7 @@ int main(void)
         T(cooperative_grid_must_fit),
         T(module_is_read_from_a_file),
         T(stream_says_how_it_was_made),
+        T(function_is_launched_the_old_way),
     };
 #undef T
 
