@@ -215,8 +215,8 @@ static const struct {
     ROW(old_parameter), ROW(capture_to_graph), ROW(user_object),
     ROW(retain_object), ROW(add_kernel_node), ROW(add_node_with_edge_data),
     ROW(add_batch_node), ROW(add_child), ROW(set_kernel), ROW(set_child),
-    ROW(clone_graph), ROW(instantiate), ROW(update), ROW(launch), ROW(alloc_async),
-    ROW(reserve),
+    ROW(clone_graph), ROW(instantiate), ROW(update), ROW(launch),
+    ROW(alloc_async), ROW(reserve),
 };
 
 /* One run with the n-th allocation failing; did one fail? */
