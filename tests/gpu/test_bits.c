@@ -127,7 +127,9 @@ static void run_part(const struct part *p)
         print_message("%s: not run, %s: %s\n", p->form[0]->words,
                       good[0] ? real.info.provider : "sim",
                       good[0] ? real.text : soft.text);
-        tally[p->form[0]->op].differ++;
+        /* what the software device refuses by name is no wrong bit */
+        if (good[0] || !strstr(soft.text, "is not executed"))
+            tally[p->form[0]->op].differ++;
     }
     free(a);
     free(b);
