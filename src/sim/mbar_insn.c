@@ -1,10 +1,11 @@
 /* mbar_insn.c -- the mbarrier instructions
  *
- * A block's barriers are touched by the worker of its SM alone, so an
- * operation is atomic and ordered as it stands.  What the ISA leaves undefined
+ * A block's barriers are touched by one worker alone, the one that runs all
+ * SMs of its cluster, so an operation is atomic and ordered as it stands.  What the ISA leaves undefined
  * is a reported fault here, as far as it can be seen at the object.
  */
 #include "sim/access.h"
+#include "sim/cluster.h"
 #include "sim/latency.h"
 #include "sim/mbar.h"
 
@@ -14,6 +15,7 @@ enum {
     OP_VALUE = 2,  /* rv                                                    */
     OP_ARG = 3,    /* count, tx-count, parity, state                        */
     OP_HINT = 4,   /* ns, of try_wait                                       */
+    OP_MASK = 5,   /* ranks of a multicast                                  */
     AUX_FACTS = 0
 };
 enum {
@@ -64,11 +66,39 @@ static uint64_t *object(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return NULL;
 }
 
+/* An object that may be another block's: also which one's; NULL after a
+ * fault. */
+static uint64_t *any_object(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i, int lane,
+                            struct fgs__sim_block **owner)
+{
+    uint32_t facts = i->aux[FGS__SIM_AUX_SPACE], at;
+    uint64_t addr;
+
+    *owner = w->block;
+    if ((facts & FGS__SIM_SPACE_MASK) != FGS__SIM_CLUSTER)
+        return object(w, i, lane);
+    addr = fgs__sim_lane_addr(w, i->op[FGS__SIM_ADDR], facts & FGS__SIM_ADDR32,
+                              i->imm, lane);
+    if (!fgs__sim_cluster_offset(w, i, lane, addr, false, 8, 8,
+                                 "mbarrier object", owner, &at))
+        return NULL;
+    if ((*owner)->mbar_live[at / 8])
+        return (uint64_t *)(void *)((*owner)->shared + at);
+    fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                        "there is no initialized mbarrier object at shared "
+                        "address 0x%llx",
+                        (unsigned long long)addr);
+    return NULL;
+}
+
 /* Waiting threads look again when a phase completed. */
-static void completed(struct fgs__sim_warp *w, uint64_t before, uint64_t after)
+static void completed(const struct fgs__sim_warp *w,
+                      struct fgs__sim_block *owner, uint64_t before,
+                      uint64_t after)
 {
     if (fgs__mbar_primary(before) != fgs__mbar_primary(after))
-        fgs__sim_block_event(w->block, w->now_ps);
+        fgs__sim_peer_event(owner, w->now_ps);
 }
 
 static uint32_t arg_u32(const struct fgs__sim_warp *w,
@@ -152,23 +182,70 @@ run_check_layout(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 
 /* -------------------------------------------------------- counts and arrive */
 
+static bool tx_at(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                  int lane, uint64_t *bar, struct fgs__sim_block *owner)
+{
+    uint64_t before = *bar;
+    enum fgs__mbar_rule rule =
+        i->aux[AUX_FACTS] & EXPECT_TX
+            ? fgs__mbar_expect_tx(bar, arg_u32(w, i, lane))
+            : fgs__mbar_complete_tx(bar, arg_u32(w, i, lane));
+
+    if (rule == FGS__MBAR_OK)
+        completed(w, owner, before, *bar);
+    else
+        broken(w, i, lane, rule);
+    return rule == FGS__MBAR_OK;
+}
+
+/* The object at the same offset in each block of the mask. */
+static bool tx_multicast(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                         int lane)
+{
+    uint32_t mask = ((const uint32_t *)fgs__sim_at(w, i->op[OP_MASK]))[lane];
+    uint32_t facts = i->aux[FGS__SIM_AUX_SPACE], at;
+    uint64_t addr = fgs__sim_lane_addr(w, i->op[FGS__SIM_ADDR],
+                                       facts & FGS__SIM_ADDR32, i->imm, lane);
+
+    for (; mask; mask &= mask - 1) {
+        uint64_t rank = (uint64_t)__builtin_ctz(mask);
+        struct fgs__sim_block *owner;
+
+        if (!fgs__sim_cluster_offset(
+                w, i, lane,
+                rank << FGS__SIM_RANK_SHIFT | fgs__sim_in_block(addr), false,
+                8, 8, "mbarrier object", &owner, &at))
+            return false;
+        if (!owner->mbar_live[at / 8]) {
+            fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                                "there is no initialized mbarrier object at "
+                                "offset 0x%x of block %u of the cluster",
+                                at, owner->rank);
+            return false;
+        }
+        if (!tx_at(w, i, lane, (uint64_t *)(void *)(owner->shared + at),
+                   owner))
+            return false;
+    }
+    return true;
+}
+
 static const struct fgs__sim_insn *run_tx(struct fgs__sim_warp *w,
                                           const struct fgs__sim_insn *i)
 {
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = fgs__sim_lane(m);
-        uint64_t *bar = object(w, i, lane), before;
-        enum fgs__mbar_rule rule;
+        struct fgs__sim_block *owner;
+        uint64_t *bar;
 
-        if (!bar)
+        if (i->op[OP_MASK] != FGS__SIM_NOREF) {
+            if (!tx_multicast(w, i, lane))
+                return NULL;
+            continue;
+        }
+        bar = any_object(w, i, lane, &owner);
+        if (!bar || !tx_at(w, i, lane, bar, owner))
             return NULL;
-        before = *bar;
-        rule = i->aux[AUX_FACTS] & EXPECT_TX
-                   ? fgs__mbar_expect_tx(bar, arg_u32(w, i, lane))
-                   : fgs__mbar_complete_tx(bar, arg_u32(w, i, lane));
-        if (rule != FGS__MBAR_OK)
-            return broken(w, i, lane, rule);
-        completed(w, before, *bar);
     }
     fgs__sim_warp_delay(w, FGS__SIM_MBAR_PS);
     return i + 1;
@@ -184,7 +261,8 @@ static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
 
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = fgs__sim_lane(m);
-        uint64_t *bar = object(w, i, lane), before;
+        struct fgs__sim_block *owner;
+        uint64_t *bar = any_object(w, i, lane, &owner), before;
         enum fgs__mbar_rule rule = FGS__MBAR_OK;
         uint32_t count = 1;
 
@@ -201,7 +279,7 @@ static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
             return broken(w, i, lane, rule);
         if (i->op[OP_DST] != FGS__SIM_NOREF)
             ((uint64_t *)fgs__sim_at(w, i->op[OP_DST]))[lane] = before;
-        completed(w, before, *bar);
+        completed(w, owner, before, *bar);
     }
     fgs__sim_warp_delay(w, FGS__SIM_MBAR_PS);
     return i + 1;
@@ -378,9 +456,11 @@ static bool take_inputs(struct fgs__sim_decoder *d,
         behind > 0 ? fgs__sim_ref_of(d, &o[0], state ? FGS__T_B64 : FGS__T_U32)
                    : fgs__sim_ref_const(d, 1, 32);
     if (behind > 1)
-        out->op[OP_HINT] = fgs__sim_ref_of(d, &o[1], FGS__T_U32);
+        out->op[is_wait(src->op) ? OP_HINT : OP_MASK] =
+            fgs__sim_ref_of(d, &o[1], FGS__T_U32);
     return out->op[OP_ARG] != FGS__SIM_NOREF &&
-           (behind < 2 || out->op[OP_HINT] != FGS__SIM_NOREF);
+           (behind < 2 || out->op[OP_HINT] != FGS__SIM_NOREF ||
+            out->op[OP_MASK] != FGS__SIM_NOREF);
 }
 
 static uint32_t facts_of(const struct fgs__ptx_insn *src)
@@ -440,7 +520,7 @@ static bool select_pending(struct fgs__sim_decoder *d,
 
 static const uint8_t groups[] = {FGS__G_SPACE,     FGS__G_SEM,    FGS__G_SCOPE,
                                  FGS__G_LAYOUT,    FGS__G_PARITY, FGS__G_PHASE,
-                                 FGS__G_NOCOMPLETE};
+                                 FGS__G_NOCOMPLETE, FGS__G_MULTICAST};
 
 bool fgs__sim_sel_mbar(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
@@ -460,7 +540,7 @@ bool fgs__sim_sel_mbar(struct fgs__sim_decoder *d,
                               "form");
         return false;
     }
-    for (int n = OP_DST; n <= OP_HINT; n++)
+    for (int n = OP_DST; n <= OP_MASK; n++)
         out->op[n] = FGS__SIM_NOREF;
     out->aux[AUX_FACTS] = facts_of(src);
     out->run = handler_of(src->op);
