@@ -210,6 +210,7 @@ void fgs__check_order(struct fgs__check *c);
 void fgs__check_barrier(struct fgs__check *c);
 void fgs__check_bar_red(struct fgs__check *c);
 void fgs__check_mbarrier(struct fgs__check *c);
+void fgs__check_send(struct fgs__check *c);
 void fgs__check_bulk(struct fgs__check *c);
 void fgs__check_arith(struct fgs__check *c);
 void fgs__check_float(struct fgs__check *c);

@@ -126,6 +126,7 @@ static struct fgs__sim_block *take_spare(struct fgs__sim_sm *sm,
 static void empty(struct fgs__sim_block *b)
 {
     fgs__sim_copies_free(b);
+    fgs__sim_sent_free(b);
     fgs__sim_async_free(b);
     for (uint32_t k = 0; k < b->warps; k++)
         fgs__sim_stack_free(&b->warp[k]);
@@ -347,12 +348,19 @@ static bool over_limit(struct fgs__sim_block *b)
     return true;
 }
 
+/* What writes to memory even when no thread of the block lives. */
+static uint64_t land(struct fgs__sim_block *b, uint64_t now_ps)
+{
+    uint64_t copies = fgs__sim_copies_run(b, now_ps);
+
+    return least(copies, fgs__sim_sent_run(b, now_ps));
+}
+
 /* Bring the copies up to b->now_ps. */
 static uint64_t run_copies(struct fgs__sim_block *b)
 {
     uint32_t events = b->events;
-    uint64_t due = least(fgs__sim_copies_run(b, b->now_ps),
-                         fgs__sim_async_run(b, b->now_ps));
+    uint64_t due = least(land(b, b->now_ps), fgs__sim_async_run(b, b->now_ps));
 
     if (b->events != events && b->event_ps < b->now_ps)
         b->event_ps = b->now_ps;
@@ -378,7 +386,7 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
         /* All threads have exited: what is left may only write to global
          * memory. */
         if (!b->running && due != FGS__SIM_NEVER) {
-            due = fgs__sim_copies_run(b, later(b->now_ps, b->end_ps));
+            due = land(b, later(b->now_ps, b->end_ps));
             if (b->faulted || fgs__sim_copies_orphaned(b))
                 return FGS__SIM_FAULTED;
         }

@@ -141,6 +141,7 @@ struct fgs__sim_block {
     uint64_t end_ps;          /* latest time of a warp that ended            */
     struct fgs__sim_named_bar bar[16];
     struct fgs__sim_copy *copies;
+    struct fgs__sim_sent *sent; /* of st.async and red.async                 */
     struct fgs__sim_async *async; /* of cp.async, NULL = none yet; async.c    */
     uint64_t rng;
 };
@@ -302,6 +303,9 @@ char *fgs__sim_global(struct fgs__sim_warp *w, uint64_t addr, uint32_t bytes);
  * returns when the next part is due (FGS__SIM_NEVER = no copy).  bulk.c */
 uint64_t fgs__sim_copies_run(struct fgs__sim_block *b, uint64_t now_ps);
 void fgs__sim_copies_free(struct fgs__sim_block *b);
+/* The same of asynchronous stores: async_store.c. */
+uint64_t fgs__sim_sent_run(struct fgs__sim_block *b, uint64_t now_ps);
+void fgs__sim_sent_free(struct fgs__sim_block *b);
 void fgs__sim_async_free(struct fgs__sim_block *b);
 /* The same of cp.async's arrivals at mbarrier objects.  async.c */
 uint64_t fgs__sim_async_run(struct fgs__sim_block *b, uint64_t now_ps);
