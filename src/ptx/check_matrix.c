@@ -139,8 +139,9 @@ static bool check_types(struct fgs__check *c, const struct fgs__product *p,
         (p->shape == FGS__M_M8N8K4 && d == FGS__T_F32);
 
     if (d != type[FGS__MATRIX_C] && !mixed)
-        fgs__parse_error(c->p, c->type_at[c->i->types - 1], "%s: D and C must have one type "
-                         "here, not .%s and .%s", c->name,
+        fgs__parse_error(c->p, c->type_at[c->i->types - 1],
+                         "%s: D and C must have one type here, not .%s and "
+                         ".%s", c->name,
                          fgs__ptx_types[d].word,
                          fgs__ptx_types[type[FGS__MATRIX_C]].word);
     else if (p->op == FGS__OP_WMMA && a != b)
