@@ -264,20 +264,24 @@ static void check_mov_sym(struct fgs__check *c,
 static void check_mov_vector(struct fgs__check *c)
 {
     unsigned n = c->i->mod[FGS__G_VEC] == FGS__M_V2 ? 2 : 4;
+    const struct fgs__ptx_type_info *t = type_of(c->i, 0);
 
+    if (t->kind == FGS__K_PRED || t->bits * n > 128) {
+        fgs__check_mod_error(c, FGS__G_VEC, "a vector of .%s is none of 128 "
+                             "bits at most", t->word);
+        return;
+    }
     for (unsigned k = 0; k < 2; k++) {
         const struct fgs__ptx_operand *o = &c->i->operand[k];
 
-        if (o->kind == FGS__O_REG && o->sym->vec == n && !o->comp &&
-            fgs__check_fits(o->sym->type, c->i->type[0], false))
-            continue;
         if (o->kind != FGS__O_VEC || o->children != n) {
             fgs__check_operand_error(c, o, "a vector of %u expected", n);
             return;
         }
         for (unsigned e = 0; e < n; e++) {
             if (!fgs__check_value(c, &o->child[e], c->i->type[0],
-                                  k ? FGS__USE_SOURCE : FGS__USE_DEST))
+                                  k ? FGS__USE_SREG
+                                    : FGS__USE_DEST | FGS__USE_SINK))
                 return;
         }
     }

@@ -88,15 +88,6 @@ static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
     unsigned n = c->i->mod[FGS__G_VEC] == FGS__M_V2 ? 2
         : c->i->mod[FGS__G_VEC] == FGS__M_V4 ? 4 : 8;
 
-    if (o->kind == FGS__O_REG && o->sym->vec == n && !o->comp) {
-        if (fgs__check_fits(o->sym->type, t, use & FGS__USE_WIDE))
-            return true;
-        fgs__check_operand_error(c, o, "register '%s' is .%s, not .%s",
-                                 o->sym->name,
-                                 fgs__ptx_types[o->sym->type].word,
-                                 fgs__ptx_types[t].word);
-        return false;
-    }
     if (o->kind == FGS__O_SINK && use & FGS__USE_SINK)
         return true;
     if (o->kind != FGS__O_VEC || o->children != n) {

@@ -81,6 +81,13 @@ static bool check_float(struct fgs__check *c, const struct fgs__ptx_operand *o,
     return false;
 }
 
+/* Those that once had 16 bits, and %gridid that had 32, are still read as
+ * such. */
+static bool is_old_sreg(unsigned sreg)
+{
+    return fgs__sregs[sreg].comps || sreg == FGS__SR_GRIDID;
+}
+
 static bool check_sreg(struct fgs__check *c, const struct fgs__ptx_operand *o,
                        enum fgs__ptx_type t, unsigned use)
 {
@@ -91,7 +98,7 @@ static bool check_sreg(struct fgs__check *c, const struct fgs__ptx_operand *o,
                                  "by mov and cvt", r->name);
         return false;
     }
-    if (fgs__check_fits((enum fgs__ptx_type)r->type, t, true) &&
+    if (fgs__check_fits((enum fgs__ptx_type)r->type, t, is_old_sreg(o->sreg)) &&
         fgs__ptx_types[t].kind != FGS__K_FLOAT)
         return true;
     fgs__check_operand_error(c, o, "special register '%s' is .%s, not .%s",

@@ -27,6 +27,25 @@ static bool parse_component(struct fgs__parse *p, struct fgs__ptx_operand *o,
     return true;
 }
 
+/* A register or special register as the vector of its components, the first
+ * of which has number `from`. */
+static bool whole(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                  uint8_t comps, uint8_t from)
+{
+    struct fgs__ptx_operand *c = fgs__parse_alloc(p, comps * sizeof *c);
+
+    if (!c)
+        return false;
+    for (uint8_t k = 0; k < comps; k++) {
+        c[k] = *o;
+        c[k].comp = (uint8_t)(from + k);
+    }
+    o->kind = FGS__O_VEC;
+    o->child = c;
+    o->children = comps;
+    return true;
+}
+
 static bool parse_sreg(struct fgs__parse *p, struct fgs__ptx_operand *o,
                        const struct fgs__name *n)
 {
@@ -38,11 +57,8 @@ static bool parse_sreg(struct fgs__parse *p, struct fgs__ptx_operand *o,
         return false;
     if (!r->comps)
         return true;
-    if (p->tok.kind != FGS__TOK_WORD) {
-        fgs__parse_error(p, o->pos, "'%s' has three components: write %s.x, "
-                         "%s.y or %s.z", r->name, r->name, r->name, r->name);
-        return false;
-    }
+    if (p->tok.kind != FGS__TOK_WORD)
+        return whole(p, o, r->comps, 0);
     return parse_component(p, o, r->comps, r->name);
 }
 
@@ -118,7 +134,7 @@ static bool parse_name(struct fgs__parse *p, struct fgs__ptx_operand *o,
     }
     o->kind = FGS__O_REG;
     if (p->tok.kind != FGS__TOK_WORD)
-        return true;
+        return !o->sym->vec || whole(p, o, o->sym->vec, 1);
     if (!o->sym->vec) {
         fgs__parse_error(p, p->tok.pos, "'%s' is no vector", n->text);
         return false;

@@ -14,16 +14,25 @@ static inline uint32_t atom_add_f32(uint32_t a, uint32_t b, bool keep)
     return x != x ? 0x7fffffffu : float_bits(x);
 }
 
-static inline uint64_t atom_add_f64(uint64_t a, uint64_t b)
+static inline bool atom_is_nan(uint64_t v)
 {
-    double x = bits_double(a) + bits_double(b);
+    return v << 1 > 0xffe0000000000000ull;
+}
 
-    /* a NaN goes on as it is, signalling too (an H200) */
-    if (bits_double(a) != bits_double(a))
-        return a;
-    if (bits_double(b) != bits_double(b))
-        return b;
-    return x != x ? 0x7fffffffffffffffull : double_bits(x);
+/* Asked of an H200: global memory keeps an old NaN as it is, unless the
+ * operand is one; shared memory prefers the old one.  Else what is passed on
+ * becomes quiet, and a new NaN is negative. */
+static inline uint64_t atom_add_f64(uint64_t old, uint64_t b, bool shared)
+{
+    uint64_t quiet = 1ull << 51;
+    double sum;
+
+    if (atom_is_nan(b) && !(shared && atom_is_nan(old)))
+        return b | quiet;
+    if (atom_is_nan(old))
+        return shared ? old | quiet : old;
+    sum = bits_double(old) + bits_double(b);
+    return sum == sum ? double_bits(sum) : 0xfff8000000000000ull;
 }
 
 static inline bool atom_is_bf16(unsigned type)
@@ -85,10 +94,9 @@ static inline uint64_t atom_value_64(unsigned op, unsigned type, uint64_t old,
 {
     bool less = type == FGS__T_S64 ? (int64_t)b < (int64_t)old : b < old;
 
-    (void)keep;
     switch (op) {
-    case FGS__M_ATOM_ADD:
-        return atom_add_f64(old, b);
+    case FGS__M_ATOM_ADD: /* f64 has no .noftz: kept is what is shared */
+        return atom_add_f64(old, b, keep);
     case FGS__M_ATOM_MIN:
         return less ? b : old;
     default: /* max */

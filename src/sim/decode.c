@@ -246,8 +246,8 @@ static fgs__sim_ref sreg_of(struct fgs__sim_decoder *d,
         operand_error(d, o, "a register that counts time is read by mov only");
         return FGS__SIM_NOREF;
     }
-    if (bits < 32 && bits != 1) {
-        operand_error(d, o, "a special register has 32 or 64 bits");
+    if (bits < 16 && bits != 1) {
+        operand_error(d, o, "a special register has 16 bits at least");
         return FGS__SIM_NOREF;
     }
     for (i = 0; i < d->sreg_count; i++) {

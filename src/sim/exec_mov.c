@@ -164,7 +164,53 @@ static bool sel_pack(struct fgs__sim_decoder *d,
     return *r != FGS__SIM_NOREF;
 }
 
+/* ---------------------------------------------------------------- vectors */
+
+/* op[0..] destinations or NOREF, op[4..] sources: all are read first. */
+#define VECTOR(bits)                                                           \
+    HANDLER(mov_vec_##bits)                                                    \
+    {                                                                          \
+        FGS__ALIGN(64) l_u##bits t[4][LANES];                                  \
+        unsigned j, n = i->aux[0] > 2 ? 4 : 2;                                 \
+        for (j = 0; j < n; j++)                                                \
+            memcpy(t[j], LANE_PTR(w, i->op[4 + j]), sizeof t[j]);              \
+        for (j = 0; j < n; j++)                                                \
+            if (i->op[j] != FGS__SIM_NOREF)                                    \
+                blend_##bits(LANE_PTR(w, i->op[j]), t[j], w->exec);            \
+        return i + 1;                                                          \
+    }
+VECTOR(16)
+VECTOR(32)
+VECTOR(64)
+
+static bool sel_vector(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_insn *src,
+                       struct fgs__sim_insn *out)
+{
+    enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
+    const struct fgs__ptx_operand *to = src->operand[0].child;
+    const struct fgs__ptx_operand *from = src->operand[1].child;
+
+    out->aux[0] = src->operand[0].children;
+    for (unsigned k = 0; k < out->aux[0]; k++) {
+        out->op[k] = FGS__SIM_NOREF;
+        if (to[k].kind != FGS__O_SINK) {
+            out->op[k] = fgs__sim_ref_dst(d, &to[k], t);
+            if (out->op[k] == FGS__SIM_NOREF)
+                return false;
+        }
+        out->op[4 + k] = fgs__sim_ref_of(d, &from[k], t);
+        if (out->op[4 + k] == FGS__SIM_NOREF)
+            return false;
+    }
+    out->run = fgs__ptx_types[t].bits == 16 ? mov_vec_16
+        : fgs__ptx_types[t].bits == 32 ? mov_vec_32 : mov_vec_64;
+    return true;
+}
+
 /* ------------------------------------------------------------- selector -- */
+
+static const uint8_t groups[] = { FGS__G_VEC };
 
 static bool sel_time(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src,
@@ -187,10 +233,12 @@ bool FGS__LEVEL(fgs__sim_sel_mov)(struct fgs__sim_decoder *d,
     enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
     const struct fgs__ptx_operand *o = src->operand;
 
-    if (!fgs__sim_only(d, src, NULL, 0))
+    if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (src->operands != 2)
         return false;
+    if (src->mod[FGS__G_VEC])
+        return sel_vector(d, src, out);
     if (o[0].kind == FGS__O_VEC || o[1].kind == FGS__O_VEC)
         return sel_pack(d, src, out, &o[o[0].kind == FGS__O_VEC ? 0 : 1],
                         o[0].kind == FGS__O_VEC);

@@ -1,5 +1,6 @@
 /* sreg.c -- values of the special registers */
 #include "sim/decode.h"
+#include "sim/device.h"
 
 bool fgs__sim_sreg_moves(enum fgs__ptx_sreg s)
 {
@@ -73,6 +74,8 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
     const struct fgs__sim_block *b = w->block;
     const struct fgs__sim_grid *g = b->grid;
 
+    if (comp > 2) /* .w of all that have components */
+        return 0;
     switch (s) {
     case FGS__SR_TID:
         return tid_of(g, w->id * 32 + lane, comp);
@@ -110,10 +113,19 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
         return g->id;
     case FGS__SR_DYNAMIC_SMEM_SIZE:
         return g->dynamic_bytes;
-    case FGS__SR_TOTAL_SMEM_SIZE:
-        return g->shared_bytes;
-    default:
+    case FGS__SR_TOTAL_SMEM_SIZE: /* in units of 128 bytes, as on an H200 */
+        return (g->shared_bytes + 127) / 128 * 128;
+    case FGS__SR_AGGR_SMEM_SIZE:
+        return g->shared_bytes + FGS__SIM_RESERVED_SHARED;
+    case FGS__SR_LANEMASK_EQ:
+    case FGS__SR_LANEMASK_LE:
+    case FGS__SR_LANEMASK_LT:
+    case FGS__SR_LANEMASK_GE:
+    case FGS__SR_LANEMASK_GT:
         return lanemask(s, lane);
+    default: /* reserved shared memory has no addresses here, no graph was
+                launched by a kernel, nobody counts, nobody set %envreg       */
+        return 0;
     }
 }
 
