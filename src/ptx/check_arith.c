@@ -125,12 +125,25 @@ static bool has_comparison(const struct fgs__ptx_type_info *t, unsigned cmp)
     }
 }
 
+/* Since PTX 6.4 the lanes that take part are named on sm_70 and later. */
+void fgs__check_unsynced(struct fgs__check *c)
+{
+    const struct fgs__ptx_module *m = c->p->m;
+
+    if (m->version >= 64 && m->target_cc >= 70)
+        fgs__check_error(c, "without '.sync' it is for PTX below 6.4 or "
+                         "targets below sm_70, .version is %d.%d, .target %s",
+                         m->version / 10, m->version % 10, m->target);
+}
+
 void fgs__check_setp(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     unsigned vote = i->mod[FGS__G_VOTE];
 
-    if (i->op == FGS__OP_VOTE) {
+    if (i->op == FGS__OP_VOTE || i->op == FGS__OP_VOTE_OLD) {
+        if (i->op == FGS__OP_VOTE_OLD)
+            fgs__check_unsynced(c);
         if ((vote == FGS__M_VOTE_BALLOT) != (i->type[0] == FGS__T_B32))
             fgs__parse_error(c->p, c->type_at[0], "%s: '.%s' needs type .%s",
                              c->name, fgs__mods[vote].word,

@@ -219,6 +219,7 @@ void fgs__check_cvt(struct fgs__check *c);
 void fgs__check_mov(struct fgs__check *c);
 void fgs__check_atom(struct fgs__check *c);
 void fgs__check_setp(struct fgs__check *c);
+void fgs__check_unsynced(struct fgs__check *c);
 void fgs__check_async(struct fgs__check *c);
 void fgs__check_hint(struct fgs__check *c);
 void fgs__check_tensor(struct fgs__check *c);

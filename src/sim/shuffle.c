@@ -112,6 +112,26 @@ static const struct fgs__sim_insn *run_shfl(struct fgs__sim_warp *w,
     return fgs__sim_warp_meet(w, i, i->op[SHFL_MASK], meet_shfl);
 }
 
+/* Without .sync: of the lanes that run, whoever they are.  One that is read
+ * and does not run has an undefined value, here 0. */
+static const struct fgs__sim_insn *run_old(struct fgs__sim_warp *w,
+                                           const struct fgs__sim_insn *i,
+                                           fgs__sim_meet meet)
+{
+    const struct fgs__sim_insn *at[32] = { NULL };
+
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        at[__builtin_ctz(m)] = i;
+    meet(w, at, w->exec);
+    return i + 1;
+}
+
+static const struct fgs__sim_insn *run_shfl_old(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i)
+{
+    return run_old(w, i, meet_shfl);
+}
+
 /* d or d|p; either may be a sink. */
 static bool dst_pair(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_operand *o, fgs__sim_ref *value,
@@ -134,21 +154,22 @@ static bool sel_shfl(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src,
                      struct fgs__sim_insn *out)
 {
-    int k;
+    bool old = src->op == FGS__OP_SHFL_OLD;
+    int k, last = old ? 4 : 5;
 
-    if (src->operands != 5)
+    if (src->operands != last)
         return false;
     if (!dst_pair(d, &src->operand[0], &out->op[SHFL_D], &out->op[SHFL_P]))
         return false;
-    for (k = 1; k < 5; k++) {
+    for (k = 1; k < last; k++) {
         out->op[SHFL_P + k] =
             fgs__sim_ref_of(d, &src->operand[k], FGS__T_B32);
         if (out->op[SHFL_P + k] == FGS__SIM_NOREF)
             return false;
     }
     out->aux[0] = src->mod[FGS__G_SHFL];
-    out->blocks = true;
-    out->run = run_shfl;
+    out->blocks = !old;
+    out->run = old ? run_shfl_old : run_shfl;
     return true;
 }
 
@@ -226,21 +247,29 @@ static const struct fgs__sim_insn *run_vote(struct fgs__sim_warp *w,
     return fgs__sim_warp_meet(w, i, i->op[VOTE_MASK], meet_vote);
 }
 
+static const struct fgs__sim_insn *run_vote_old(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i)
+{
+    return run_old(w, i, meet_vote);
+}
+
 static bool sel_vote(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src,
                      struct fgs__sim_insn *out)
 {
     bool ballot = src->mod[FGS__G_VOTE] == FGS__M_VOTE_BALLOT;
+    bool old = src->op == FGS__OP_VOTE_OLD;
 
-    if (src->operands != 3)
+    if (src->operands != (old ? 2 : 3))
         return false;
     out->op[VOTE_D] = fgs__sim_ref_dst(d, &src->operand[0],
                                        ballot ? FGS__T_B32 : FGS__T_PRED);
     out->op[VOTE_A] = fgs__sim_ref_pred(d, &src->operand[1], &out->aux[1]);
-    out->op[VOTE_MASK] = fgs__sim_ref_of(d, &src->operand[2], FGS__T_B32);
+    out->op[VOTE_MASK] = old ? fgs__sim_ref_const(d, UINT32_MAX, 32)
+        : fgs__sim_ref_of(d, &src->operand[2], FGS__T_B32);
     out->aux[0] = src->mod[FGS__G_VOTE];
-    out->blocks = true;
-    out->run = run_vote;
+    out->blocks = !old;
+    out->run = old ? run_vote_old : run_vote;
     return out->op[VOTE_D] != FGS__SIM_NOREF &&
         out->op[VOTE_A] != FGS__SIM_NOREF &&
         out->op[VOTE_MASK] != FGS__SIM_NOREF;
@@ -305,8 +334,10 @@ bool fgs__sim_sel_warp(struct fgs__sim_decoder *d,
 {
     switch (src->op) {
     case FGS__OP_SHFL:
+    case FGS__OP_SHFL_OLD:
         return sel_shfl(d, src, out);
     case FGS__OP_VOTE:
+    case FGS__OP_VOTE_OLD:
         return sel_vote(d, src, out);
     case FGS__OP_ELECT:
         return sel_elect(d, src, out);
