@@ -154,7 +154,7 @@ static void unknown_function_is_refused_by_name(void **state)
 
     (void)state;
     assert_int_equal(ptx_run(&r), CUDA_ERROR_INVALID_PTX);
-    assert_non_null(strstr(r.log, "unresolved extern function 'nope'"));
+    assert_non_null(strstr(r.log, "Unresolved extern function 'nope'"));
 }
 
 int main(void)

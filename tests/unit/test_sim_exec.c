@@ -428,21 +428,18 @@ static void trap_is_a_failed_launch_with_its_place(void **state)
 
 /* ------------------------------------------------------- decode, memory -- */
 
-#define BULK "cp.async.bulk.global.shared::cta.bulk_group."
-
 static void form_that_is_not_executed_is_refused_at_load(void **state)
 {
     struct exec e;
 
     (void)state;
     assert_int_equal(exec_open(&e,
-                               HEAD BULK "cp_mask [%q1], [%r1], 16, %h1;\n"
-                                    BULK "cp_mask [%q1], [%r1], 32, %h1;\n"
-                                    TAIL,
+                               HEAD "isspacep.const %p0, %q1;\n"
+                                    "isspacep.const %p1, %q1;\n" TAIL,
                                &fgs__malloc),
                      FGS_E_PTX);
     assert_int_equal(e.diags.count, 2);
-    assert_non_null(strstr(e.diags.item[0].text, "cp.async.bulk"));
+    assert_non_null(strstr(e.diags.item[0].text, "isspacep"));
     assert_int_equal(e.diags.item[1].pos.line, e.diags.item[0].pos.line + 1);
     exec_close(&e);
 }
