@@ -75,7 +75,7 @@ GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
          $(wildcard tests/fake/*.c))
 DEPS = $(OBJ:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
-       $(EXAMPLES:=.d) $(GEN:.o=.d)
+       $(EXAMPLES:=.d) $(GEN:.o=.d) $(MIRROR:.o=.d)
 
 # The software device as a driver library for programs that know nothing of
 # fgsync: they find it through LD_LIBRARY_PATH=$(BUILD)/drop-in.
@@ -216,6 +216,14 @@ $(B)/tests/gen/%.o: tests/gen/%.c $(B)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(INNER) $(SAN_C) $(CPPFLAGS) $(CFLAGS) \
 	    -MMD -MP -c -o $@ $<
 
+# What the programs of tests/modules compute, in C.
+MIRROR = $(patsubst %.c,$(B)/%.o,$(wildcard tests/modules/mirror_*.c))
+$(B)/tests/test_modules: private EXTRA = $(MIRROR)
+$(B)/tests/test_modules: $(MIRROR)
+$(B)/tests/modules/%.o: tests/modules/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
+
 # A libcuda made for tests, opened by path; the library inside it is its own.
 $(B)/tests/fake/%.so: tests/fake/%.c $(B)/libfgs.a
 	$(call say,CC,$<)
@@ -226,9 +234,24 @@ $(B)/tests/fake/%.so: tests/fake/%.c $(B)/libfgs.a
 # The pinned assembler's folder; TOOLCHAIN=none hides it.
 TC = $(if $(filter none,$(TOOLCHAIN)),,$(abspath $(TOOLCHAIN_DIR))/nvidia/cu13)
 
+# CUDA C++ of tests/modules, by the NVRTC of the tool chain and by that of the
+# system: PTX, and cubins that a machine without either can take.
+MODULE_DIR = $(abspath $(BUILD))/modules
+MODULES = $(if $(TC),$(if $(wildcard $(TC)/lib/libnvrtc.so.13), \
+          $(patsubst tests/modules/%.cu,$(BUILD)/modules/%.made, \
+            $(wildcard tests/modules/*.cu))))
+modules: $(MODULES)
+$(BUILD)/modules/nvrtc: tests/modules/nvrtc.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)/system && $(CC) $(BASE_C) -o $@ $< -ldl
+$(BUILD)/modules/%.made: tests/modules/%.cu tests/modules/common.cuh \
+    tests/modules/make.sh $(BUILD)/modules/nvrtc
+	$(call say,NVRTC,$<)
+	$(Q)TC='$(TC)' sh tests/modules/make.sh $(BUILD)/modules $* && : > $@
+
 # What scripts and tests find in their environment.
 TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \
-           TC='$(TC)' VERSION='$(VERSION)' \
+           TC='$(TC)' VERSION='$(VERSION)' MODULES='$(MODULE_DIR)' \
            MAKE='$(MAKE)' SAN='$(SAN)' \
            LD_LIBRARY_PATH="$(abspath $(BUILD))/lib:$$LD_LIBRARY_PATH"
 run_test = $(TEST_ENV) sh tests/run.sh $(B)/log/$(1).log $(2)
@@ -257,6 +280,8 @@ GPU_OK  = $(patsubst $(B)/tests/%,$(B)/ok/%,$(GPU)) $(call SCRIPT_ok,$(GPU_SH)) 
 
 $(B)/ok/unit/%: $(B)/tests/% $(FAKE) $(B)/fgs tests/run.sh
 	@$(call run_test,unit/$*,$<) $@
+$(B)/ok/unit/test_modules $(B)/ok/any/test_modules $(B)/ok/ptx/modules: \
+    $(MODULES)
 $(B)/ok/any/%: $(B)/tests/%
 	@FGS_PROVIDER=cuda $(call run_test,any/$*,$<) $@
 $(B)/ok/gpu/%: $(B)/tests/gpu/%
@@ -383,20 +408,21 @@ help:
 	  'make check-gpu  every test on the first real device' \
 	  'make check-clients  cuda-python on the drop-in library' \
 	  'make fuzz       any bytes as images of code, FUZZ_S seconds (clang)' \
-	  'make toolchain  fetch the pinned PTX assembler for make check' \
+	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
+  'make toolchain  fetch the pinned PTX assembler for make check' \
 	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
 	  'make clean      remove $(BUILD)' '' \
 	  'V=1 BUILD=dir SAN=1 SAN=thread CC CFLAGS CPPFLAGS LDFLAGS AR DESTDIR' \
 	  'PREFIX LIBDIR INCLUDEDIR BINDIR TOOLCHAIN=none' ''
 	@for f in Makefile include/fgs/* ptx/* src/*/* tools/* \
 	    tests/*.sh tests/unit/* tests/gpu/* tests/fake/* \
-	    tests/fuzz/* tests/nvcc/*; do \
+	    tests/fuzz/* tests/nvcc/* tests/modules/*; do \
 	  [ ! -f $$f ] || sed -n \
 	    "1,2s|^[^A-Za-z]*[A-Za-z0-9_.]* -- \(.*\)|$$f \1|p" $$f; done | \
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
 .PHONY: all unit run check check-gpu check-clients fuzz toolchain install uninstall clean help FORCE \
-        test test-unit test-more test-thread test-gpu build-tests
+        test test-unit test-more test-thread test-gpu build-tests modules
 .SECONDARY:
 -include $(DEPS)

@@ -1,0 +1,25 @@
+#!/bin/sh
+# make.sh -- the modules of one program: PTX by NVRTC, cubins by the assembler
+#
+# usage: make.sh FOLDER NAME.  TC is the pinned tool chain; where the system
+# has an NVRTC of its own, what that makes goes to FOLDER/system.
+dir=$1 name=$2
+: "${SYSTEM:=/usr/local/cuda}"
+
+# one TOOLKIT LIBRARY FOLDER
+one()
+{
+    rm -f "$3/$name.ptx" "$3/$name"-?.ptx
+    "$dir/nvrtc" "$2" "$1/include" "tests/modules/$name.cu" "$3/$name" ||
+        return 1
+    for f in "$3/$name.ptx" "$3/$name"-?.ptx; do
+        [ -f "$f" ] || continue
+        arch=$(sed -n 's/^\.target *\(sm_[0-9]*[af]*\).*/\1/p' "$f")
+        "$TC/bin/ptxas" -O1 -arch="$arch" "$f" -o "${f%.ptx}.cubin" ||
+            return 1
+    done
+}
+
+one "$TC" "$TC/lib/libnvrtc.so.13" "$dir" || exit 1
+[ ! -f "$SYSTEM/lib64/libnvrtc.so.13" ] ||
+    one "$SYSTEM" "$SYSTEM/lib64/libnvrtc.so.13" "$dir/system"
