@@ -15,7 +15,10 @@ one()
     for f in "$3/$name.ptx" "$3/$name"-?.ptx; do
         [ -f "$f" ] || continue
         arch=$(sed -n 's/^\.target *\(sm_[0-9]*[af]*\).*/\1/p' "$f")
-        "$TC/bin/ptxas" -O1 -arch="$arch" "$f" -o "${f%.ptx}.cubin" ||
+        # What is for debugging is assembled as it is.
+        how=-O1
+        grep -q '^\.target.*debug' "$f" && how=-g
+        "$TC/bin/ptxas" $how -arch="$arch" "$f" -o "${f%.ptx}.cubin" ||
             return 1
     done
 }
