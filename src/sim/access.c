@@ -263,21 +263,6 @@ static const uint64_t *addresses(const struct fgs__sim_warp *w,
     return buf;
 }
 
-/* The lanes' accesses are aligned and inside the segment of the first lane,
- * which was checked for all else. */
-static bool all_inside(const struct segment *s, const uint64_t *addr,
-                       uint32_t exec, uint32_t bytes)
-{
-    uint64_t room = s->hi - s->lo - bytes, bad = 0;
-
-    for (uint32_t l = 0; l < 32; l++) {
-        uint64_t at = addr[l] - s->lo;
-
-        bad |= (uint64_t)(at > room || (addr[l] & (bytes - 1))) << l;
-    }
-    return !((uint32_t)bad & exec);
-}
-
 bool fgs__sim_access_find(struct fgs__sim_warp *w,
                           const struct fgs__sim_insn *i, bool write,
                           struct fgs__sim_access *acc)
@@ -292,7 +277,7 @@ bool fgs__sim_access_find(struct fgs__sim_warp *w,
     if (i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_UNIFORM)
         acc->shape = FGS__SIM_SAME;
     else if (w->exec == UINT32_MAX)
-        acc->shape = (enum fgs__sim_shape)w->sm->shape(addr, bytes);
+        acc->shape = (enum fgs__sim_shape)w->sm->shapes->of(addr, bytes);
     /* The first lane stands for all where their accesses have one shape. */
     first = addr[lane];
     acc->lane[lane] = lane_find(w, i, write, lane, first, &s);
@@ -308,13 +293,10 @@ bool fgs__sim_access_find(struct fgs__sim_warp *w,
         segment_holds(&s, first, 32ull * bytes))
         return true;
     acc->shape = FGS__SIM_SCATTER;
-    if (!s.lane_step && all_inside(&s, addr, w->exec, bytes)) {
-        for (uint32_t m = w->exec; m; m &= m - 1) {
-            lane = fgs__sim_lane(m);
-            acc->lane[lane] = s.host + (addr[lane] - s.lo);
-        }
+    if (!s.lane_step &&
+        w->sm->shapes->places(addr, w->exec, s.lo, s.hi - s.lo - bytes, bytes,
+                              s.host, acc->lane))
         return true;
-    }
     for (uint32_t m = w->exec & (w->exec - 1); m; m &= m - 1) {
         lane = fgs__sim_lane(m);
         acc->lane[lane] = lane_find(w, i, write, lane, addr[lane], &s);

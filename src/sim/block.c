@@ -169,7 +169,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     if (!p)
         return NULL;
     b = (struct fgs__sim_block *)(void *)p;
-    sm->shape = fgs__sim_shape_now();
+    sm->shapes = fgs__sim_shapes_now();
     /* Warps and banks are set by make_warp. */
     memset(p, 0, l.warps);
     memset(p + l.shared, 0, l.total - 128 - l.shared);

@@ -51,4 +51,19 @@ static inline FGS__DEVICE_MEMORY bool fgs__chunk_cas(void *p, fgs__chunk *old,
     return done;
 }
 
+/* Four words a lane: a chunk of each of four lanes is a word of each of four
+ * registers, and the other way round. */
+static inline void fgs__chunk_turn(fgs__chunk c[4])
+{
+    fgs__chunk a = _mm_unpacklo_epi32(c[0], c[1]);
+    fgs__chunk b = _mm_unpackhi_epi32(c[0], c[1]);
+    fgs__chunk x = _mm_unpacklo_epi32(c[2], c[3]);
+    fgs__chunk y = _mm_unpackhi_epi32(c[2], c[3]);
+
+    c[0] = _mm_unpacklo_epi64(a, x);
+    c[1] = _mm_unpackhi_epi64(a, x);
+    c[2] = _mm_unpacklo_epi64(b, y);
+    c[3] = _mm_unpackhi_epi64(b, y);
+}
+
 #endif

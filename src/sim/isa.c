@@ -74,18 +74,28 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
 #endif
 FGS__SIM_LEVELED(PICK)
 
-#define SHAPE(level) int fgs__sim_shape_##level(const uint64_t *, uint64_t);
-SHAPE(base)
-SHAPE(avx2)
-SHAPE(avx512)
+#define SHAPES(level)                                                          \
+    int fgs__sim_shape_##level(const uint64_t *, uint64_t);                    \
+    int fgs__sim_offsets_##level(const uint32_t *, uint32_t, uint32_t,         \
+                                 uint32_t, uint32_t *);                        \
+    bool fgs__sim_places_##level(const uint64_t *, uint32_t, uint64_t,         \
+                                 uint64_t, uint64_t, char *, char **);         \
+    static const struct fgs__sim_shapes shapes_##level = {                     \
+        fgs__sim_shape_##level, fgs__sim_offsets_##level,                      \
+        fgs__sim_places_##level};
+SHAPES(base)
+#ifdef __x86_64__
+SHAPES(avx2)
+SHAPES(avx512)
+#endif
 
-fgs__sim_shape_fn fgs__sim_shape_now(void)
+const struct fgs__sim_shapes *fgs__sim_shapes_now(void)
 {
 #ifdef __x86_64__
     if (fgs__sim_isa_now() == FGS__ISA_AVX512)
-        return fgs__sim_shape_avx512;
+        return &shapes_avx512;
     if (fgs__sim_isa_now() == FGS__ISA_AVX2)
-        return fgs__sim_shape_avx2;
+        return &shapes_avx2;
 #endif
-    return fgs__sim_shape_base;
+    return &shapes_base;
 }

@@ -9,6 +9,7 @@
 #include "sim/chunk.h"
 #include "sim/latency.h"
 #include "sim/line.h"
+#include "sim/near.h"
 
 /* op[0..] destinations, FGS__SIM_NOREF for `_`. */
 enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
@@ -97,7 +98,9 @@ static void gather(const struct fgs__sim_access *acc, uint32_t exec, size_t at,
 /* -------------------------------------------------------------- registers - */
 
 #define EXTEND(from, to)                                                       \
-    for (int l = 0; l < 32; l++)                                               \
+    for (int l = 0; l < 32 && exec == UINT32_MAX; l++)                         \
+        ((to *)reg)[l] = (to)((const from *)raw)[l];                           \
+    for (int l = 0; l < 32 && exec != UINT32_MAX; l++)                         \
         if (exec >> l & 1)                                                     \
             ((to *)reg)[l] = (to)((const from *)raw)[l];                       \
     return
@@ -199,6 +202,37 @@ static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* A full warp in its block's shared memory. */
+static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    uint32_t facts = i->aux[AUX_FACTS], off[32];
+    unsigned count = facts & COUNT_MASK, size = facts >> SIZE_SHIFT & 7;
+    char *memory = (char *)w->block->shared;
+    struct fgs__sim_access acc;
+    void *reg[4];
+    int shape = fgs__sim_near_find(w, i, off);
+
+    if (shape < 0)
+        return run_ld(w, i);
+    for (unsigned n = 0; n < count; n++)
+        reg[n] = fgs__sim_at(w, i->op[n]);
+    if (shape == FGS__SIM_SAME) {
+        acc.shape = FGS__SIM_SAME;
+        acc.lane[0] = memory + off[0];
+        for (unsigned n = 0; n < count; n++)
+            gather(&acc, UINT32_MAX, (size_t)n << size, 0, false, size, reg[n]);
+    } else if (shape == FGS__SIM_RUN && !(facts & STRONG)) {
+        fgs__sim_line_load[__builtin_ctz(count)][size](reg, memory + off[0]);
+    } else {
+        fgs__sim_near_load[__builtin_ctz(count)][size](reg, memory, off);
+    }
+    if (facts & ACQUIRE)
+        atomic_thread_fence(memory_order_acquire);
+    fgs__sim_warp_delay(w, FGS__SIM_SHARED_PS);
+    return i + 1;
+}
+
 /* A parameter, the same for all lanes. */
 static const struct fgs__sim_insn *run_param(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
@@ -283,12 +317,17 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
 {
     uint32_t facts = out->aux[AUX_FACTS], widths = out->aux[AUX_WIDTHS];
 
-    /* A chunk is moved whole in any case. */
-    if (facts & ACQUIRE || (facts & STRONG && size < 4))
-        return;
     for (unsigned n = 0; n < count; n++, widths >>= 4)
         if ((widths & 7) != size || out->op[n] == FGS__SIM_NOREF)
             return;
+    if (fgs__sim_near_load[__builtin_ctz(count)][size] &&
+        fgs__sim_near_takes(out)) {
+        out->run = run_near;
+        return;
+    }
+    /* A chunk is moved whole in any case. */
+    if (facts & ACQUIRE || (facts & STRONG && size < 4))
+        return;
     if (out->aux[FGS__SIM_AUX_SPACE] == (FGS__SIM_PARAM | FGS__SIM_UNIFORM)) {
         if (count == 1 && (size == 2 || size == 3))
             out->run = run_param;

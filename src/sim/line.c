@@ -32,7 +32,7 @@ char *fgs__sim_line_find(const struct fgs__sim_warp *w,
         if (!holds(r, first, 32 * bytes))
             return NULL;
     }
-    if (w->sm->shape(base, bytes) != FGS__SIM_RUN)
+    if (w->sm->shapes->of(base, bytes) != FGS__SIM_RUN)
         return NULL;
     return r->host + (first - r->lo);
 }
@@ -126,21 +126,6 @@ MOVER store_2x3(void *const reg[], char *memory)
     }
 }
 
-/* Four words a lane: a chunk of each of four lanes is a word of each of four
- * registers, and the other way round. */
-static void turn(fgs__chunk c[4])
-{
-    fgs__chunk a = _mm_unpacklo_epi32(c[0], c[1]);
-    fgs__chunk b = _mm_unpackhi_epi32(c[0], c[1]);
-    fgs__chunk x = _mm_unpacklo_epi32(c[2], c[3]);
-    fgs__chunk y = _mm_unpackhi_epi32(c[2], c[3]);
-
-    c[0] = _mm_unpacklo_epi64(a, x);
-    c[1] = _mm_unpackhi_epi64(a, x);
-    c[2] = _mm_unpacklo_epi64(b, y);
-    c[3] = _mm_unpackhi_epi64(b, y);
-}
-
 MOVER load_4x2(void *const reg[], char *memory)
 {
     fgs__chunk c[4];
@@ -149,7 +134,7 @@ MOVER load_4x2(void *const reg[], char *memory)
     for (n = 0; n < 8; n++) {
         for (k = 0; k < 4; k++)
             c[k] = peek(AT(memory, 4 * n + k));
-        turn(c);
+        fgs__chunk_turn(c);
         for (k = 0; k < 4; k++)
             fgs__chunk_store(AT(reg[k], n), c[k]);
     }
@@ -163,7 +148,7 @@ MOVER store_4x2(void *const reg[], char *memory)
     for (n = 0; n < 8; n++) {
         for (k = 0; k < 4; k++)
             c[k] = fgs__chunk_load(AT(reg[k], n));
-        turn(c);
+        fgs__chunk_turn(c);
         for (k = 0; k < 4; k++)
             poke(AT(memory, 4 * n + k), c[k]);
     }

@@ -181,9 +181,16 @@ struct fgs__sim_slot {
     uint64_t wake_ps;            /* nothing to run before                    */
 };
 
-/* How the 32 addresses of a warp lie (enum fgs__sim_shape): exec_shape.c. */
-typedef int (*fgs__sim_shape_fn)(const uint64_t *addr, uint64_t step);
-fgs__sim_shape_fn fgs__sim_shape_now(void);
+/* How the 32 addresses of a warp lie (enum fgs__sim_shape), and where: see
+ * exec_shape.c. */
+struct fgs__sim_shapes {
+    int (*of)(const uint64_t *addr, uint64_t step);
+    int (*offsets)(const uint32_t *addr, uint32_t add, uint32_t room,
+                   uint32_t step, uint32_t *off);
+    bool (*places)(const uint64_t *addr, uint32_t exec, uint64_t lo,
+                   uint64_t room, uint64_t step, char *host, char **place);
+};
+const struct fgs__sim_shapes *fgs__sim_shapes_now(void);
 
 struct fgs__sim_sm {
     struct fgs__sim_device *dev;
@@ -200,7 +207,7 @@ struct fgs__sim_sm {
     uint64_t ended;            /* blocks                                     */
     struct fgs__sim_block *spare; /* memory of blocks that ended, for others
                                   of their grids                             */
-    fgs__sim_shape_fn shape;   /* for this CPU                               */
+    const struct fgs__sim_shapes *shapes; /* for this CPU                    */
 };
 
 /* --------------------------------------------------- blocks: block.c -- */

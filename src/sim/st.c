@@ -5,6 +5,7 @@
 #include "sim/access.h"
 #include "sim/chunk.h"
 #include "sim/line.h"
+#include "sim/near.h"
 
 /* op[0..] sources. */
 enum { AUX_FACTS = 0, AUX_WIDTHS = 1 };
@@ -149,6 +150,31 @@ static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
     return i + 1;
 }
 
+/* A full warp in its block's shared memory. */
+static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
+{
+    uint32_t facts = i->aux[AUX_FACTS], off[32];
+    unsigned count = facts & COUNT_MASK, size = facts >> SIZE_SHIFT & 7;
+    char *memory = (char *)w->block->shared;
+    void *reg[4];
+    int shape = fgs__sim_near_find(w, i, off);
+
+    if (shape < 0)
+        return run_st(w, i);
+    if (facts & RELEASE)
+        atomic_thread_fence(memory_order_release);
+    for (unsigned n = 0; n < count; n++)
+        reg[n] = fgs__sim_at(w, i->op[n]);
+    for (int l = 1; l < 32 && shape == FGS__SIM_SAME; l++)
+        off[l] = off[0];
+    if (shape == FGS__SIM_RUN && !(facts & STRONG))
+        fgs__sim_line_store[__builtin_ctz(count)][size](reg, memory + off[0]);
+    else
+        fgs__sim_near_store[__builtin_ctz(count)][size](reg, memory, off);
+    return i + 1;
+}
+
 /* -------------------------------------------------------------- selector -- */
 
 static unsigned log2_bytes(unsigned bits)
@@ -210,12 +236,17 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
 {
     uint32_t facts = out->aux[AUX_FACTS], widths = out->aux[AUX_WIDTHS];
 
-    /* A chunk is moved whole in any case. */
-    if (facts & RELEASE || (facts & STRONG && size < 4))
-        return;
     for (unsigned n = 0; n < count; n++, widths >>= 4)
         if ((widths & 7) != size)
             return;
+    if (fgs__sim_near_store[__builtin_ctz(count)][size] &&
+        fgs__sim_near_takes(out)) {
+        out->run = run_near;
+        return;
+    }
+    /* A chunk is moved whole in any case. */
+    if (facts & RELEASE || (facts & STRONG && size < 4))
+        return;
     if (fgs__sim_line_store[__builtin_ctz(count)][size] &&
         fgs__sim_line_takes(out))
         out->run = run_line;
