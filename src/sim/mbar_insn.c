@@ -341,6 +341,49 @@ static bool look_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return true;
 }
 
+/* Do all lanes of a full warp ask the same of one object? */
+static bool alike(const struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    bool state = !(i->aux[AUX_FACTS] & (PARITY | CONDITIONAL));
+    uint32_t facts = i->aux[FGS__SIM_AUX_SPACE];
+    const uint32_t *arg = fgs__sim_at(w, i->op[OP_ARG]);
+    const uint32_t *addr = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
+    uint32_t differ = 0;
+
+    if (w->exec != UINT32_MAX || state)
+        return false;
+    for (int l = 0; l < 32; l++)
+        differ |= arg[l] ^ arg[0];
+    if (facts & FGS__SIM_UNIFORM)
+        return !differ;
+    if (facts & FGS__SIM_ADDR32)
+        for (int l = 0; l < 32; l++)
+            differ |= addr[l] ^ addr[0];
+    else
+        for (int l = 0; l < 64; l++)
+            differ |= addr[l] ^ addr[l & 1];
+    return !differ;
+}
+
+/* The same for each running lane. */
+static bool look(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                 struct found *f)
+{
+    if (!alike(w, i)) {
+        for (uint32_t m = w->exec; m; m &= m - 1)
+            if (!look_lane(w, i, fgs__sim_lane(m), f))
+                return false;
+        return true;
+    }
+    if (!look_lane(w, i, 0, f))
+        return false;
+    f->done = f->done ? UINT32_MAX : 0;
+    f->report = f->report ? UINT32_MAX : 0;
+    if (f->done)
+        memset(f->value, f->value[0], sizeof f->value);
+    return true;
+}
+
 /* Report outputs of lanes that found no completed phase are undefined: they
  * get whatever the seed gives, so that no program can rely on them. */
 static void put_report(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
@@ -387,9 +430,8 @@ static const struct fgs__sim_insn *run_wait(struct fgs__sim_warp *w,
     struct fgs__sim_split *split = fgs__sim_cur(w);
     struct found f = {.done = 0};
 
-    for (uint32_t m = w->exec; m; m &= m - 1)
-        if (!look_lane(w, i, fgs__sim_lane(m), &f))
-            return NULL;
+    if (!look(w, i, &f))
+        return NULL;
     if (!f.done && i->aux[AUX_FACTS] & TRY) {
         uint64_t until = split->phase ? split->token : deadline(w, i);
 
