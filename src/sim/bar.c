@@ -6,6 +6,7 @@
  */
 #include "sim/exec.h"
 #include "sim/latency.h"
+#include "sim/meet.h"
 
 enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0, OP_DST = 2, OP_PRED = 3 };
 enum { AUX_FLIP = 0, AUX_RED = 1 };
@@ -260,6 +261,8 @@ static void met(struct fgs__sim_warp *w,
 static const struct fgs__sim_insn *run_warp_sync(struct fgs__sim_warp *w,
                                                  const struct fgs__sim_insn *i)
 {
+    if (fgs__sim_meets_whole(w, i->op[OP_MASK]))
+        return i + 1;
     return fgs__sim_warp_meet(w, i, i->op[OP_MASK], met);
 }
 
