@@ -52,8 +52,7 @@ static void move_shared(struct fgs__sim_warp *w)
         const struct fgs__sim_const *k = &c->shared[i];
         uint64_t v = k->value + base;
 
-        for (size_t lane = 0; lane < 32; lane++)
-            memcpy(w->bank + k->ref + lane * (k->bits / 8), &v, k->bits / 8);
+        fgs__sim_broadcast(w->bank + k->ref, v, k->bits);
     }
 }
 
@@ -68,7 +67,7 @@ static void fill_bank(struct fgs__sim_warp *w, bool again)
     for (i = 0; again && i < c->freshes; i++)
         memcpy(w->bank + c->fresh[i].at, c->image + c->fresh[i].at,
                c->fresh[i].bytes);
-    if (again || w->block->shared_base)
+    if (w->block->shared_base || (again && w->block->cluster))
         move_shared(w);
     for (i = 0; i < c->sreg_count; i++)
         if (!again || !fgs__sim_sreg_steady(c->sregs[i].sreg))

@@ -175,7 +175,7 @@ bool fgs__sim_sreg_steady(enum fgs__ptx_sreg s)
     }
 }
 
-static void broadcast(unsigned char *at, uint64_t v, unsigned bits)
+void fgs__sim_broadcast(unsigned char *at, uint64_t v, unsigned bits)
 {
     uint32_t word = (uint32_t)v;
     size_t lane;
@@ -186,6 +186,8 @@ static void broadcast(unsigned char *at, uint64_t v, unsigned bits)
         memcpy(at + lane * 8, &v, 8);
     for (lane = 0; bits == 32 && lane < 32; lane++)
         memcpy(at + lane * 4, &word, 4);
+    for (lane = 0; (bits == 16 || bits == 8) && lane < 32; lane++)
+        memcpy(at + lane * (bits / 8), &word, bits / 8);
 }
 
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
@@ -198,7 +200,7 @@ void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
     unsigned lane;
 
     if (same) {
-        broadcast(at, v, s->bits);
+        fgs__sim_broadcast(at, v, s->bits);
         return;
     }
     for (lane = 0; lane < 32; lane++) {
