@@ -30,13 +30,35 @@ static char *segment_at(const struct segment *s, uint64_t addr, int lane)
     return s->host + (addr - s->lo) + s->lane_step * (uint64_t)lane;
 }
 
+/* An allocation that a warp of this SM found since the last one was made or
+ * freed: new warps need no lock. */
+static bool sm_range(struct fgs__sim_sm *sm, uint32_t generation,
+                     uint64_t addr, struct fgs__sim_range *out)
+{
+    const struct fgs__sim_range *r = sm->range;
+    const struct fgs__sim_range *end = r + sizeof sm->range / sizeof *r;
+
+    if (sm->range_gen != generation) {
+        memset(sm->range, 0, sizeof sm->range);
+        sm->range_gen = generation;
+    }
+    for (; r != end; r++)
+        if (addr >= r->lo && addr < r->hi) {
+            *out = *r;
+            return true;
+        }
+    if (!fgs__sim_mem_find(sm->mem, addr, out))
+        return false;
+    sm->range[sm->range_next++ % (sizeof sm->range / sizeof *r)] = *out;
+    return true;
+}
+
 /* The warp's cached allocations are good as long as none was made or freed:
  * the last one that was accessed, and the one before, for what is read here
  * and written there. */
 static bool global_range(struct fgs__sim_warp *w, uint64_t addr)
 {
-    struct fgs__sim_mem *mem = w->sm->mem;
-    uint32_t generation = fgs__sim_mem_generation(mem);
+    uint32_t generation = fgs__sim_mem_generation(w->sm->mem);
     struct fgs__sim_range last = w->cache;
 
     if (FGS__UNLIKELY(generation != w->cache_gen)) {
@@ -51,7 +73,7 @@ static bool global_range(struct fgs__sim_warp *w, uint64_t addr)
     } else {
         w->before = last;
     }
-    if (fgs__sim_mem_find(mem, addr, &w->cache))
+    if (sm_range(w->sm, generation, addr, &w->cache))
         return true;
     w->cache = (struct fgs__sim_range){0, 0, NULL};
     return false;

@@ -27,11 +27,15 @@ struct item {
 };
 
 struct fgs__sim_mem {
+    /* Read by each access, written seldom: no word beside it may be, in the
+     * same cache line, one that is written often, as a lock is. */
+    char before[64];
+    atomic_uint generation;
+    char behind[64];
     const fgs_allocator *alloc;
     pthread_rwlock_t lock; /* item[]: readers are the SMs */
     struct item *item;     /* sorted by address */
     size_t count, cap;
-    atomic_uint generation;
     char *reserve, *backing;
     uint64_t space;        /* bytes of both */
     uint64_t next;         /* offset where the next one is tried first */

@@ -208,6 +208,8 @@ struct fgs__sim_sm {
     struct fgs__sim_block *spare; /* memory of blocks that ended, for others
                                   of their grids                             */
     const struct fgs__sim_shapes *shapes; /* for this CPU                    */
+    struct fgs__sim_range range[4]; /* allocations that warps looked up last */
+    uint32_t range_gen, range_next;
 };
 
 /* --------------------------------------------------- blocks: block.c -- */
