@@ -160,16 +160,6 @@ static bool is_atom_vector(const struct fgs__ptx_insn *i)
     return real && (vec != FGS__M_V8 || fgs__ptx_types[type].bits == 16);
 }
 
-/* {_, _} leaves nothing to tell the type by, says the assembler. */
-static bool all_sinks(const struct fgs__ptx_operand *o)
-{
-    unsigned k = 0;
-
-    while (k < o->children && o->child[k].kind == FGS__O_SINK)
-        k++;
-    return o->kind == FGS__O_VEC && k == o->children;
-}
-
 void fgs__check_atom(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -190,9 +180,6 @@ void fgs__check_atom(struct fgs__check *c)
                              fgs__mods[vec].word, word);
     else if (vec && i->space[0] && i->space[0] != FGS__M_GLOBAL)
         fgs__check_mod_error(c, FGS__G_VEC, "vectors are for .global");
-    else if (all_sinks(&i->operand[0]))
-        fgs__check_operand_error(c, &i->operand[0],
-                                 "write _ instead of a vector of them");
     else if (i->mod[FGS__G_CACHE_HINT] && i->space[0] &&
              i->space[0] != FGS__M_GLOBAL)
         fgs__check_mod_error(c, FGS__G_CACHE_HINT, "'.%s' is for .global",

@@ -82,6 +82,16 @@ static enum fgs__ptx_type doubled(const struct fgs__ptx_insn *i)
     }
 }
 
+/* {_, _} leaves nothing to tell the type by, says the assembler. */
+static bool all_sinks(const struct fgs__ptx_operand *o)
+{
+    unsigned k = 0;
+
+    while (k < o->children && o->child[k].kind == FGS__O_SINK)
+        k++;
+    return k == o->children;
+}
+
 static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
                          enum fgs__ptx_type t, unsigned use)
 {
@@ -92,6 +102,12 @@ static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
         return true;
     if (o->kind != FGS__O_VEC || o->children != n) {
         fgs__check_operand_error(c, o, "a vector of %u expected", n);
+        return false;
+    }
+    if (use & FGS__USE_DEST && all_sinks(o)) {
+        fgs__check_operand_error(c, o, use & FGS__USE_SINK
+                                 ? "write _ instead of a vector of them"
+                                 : "a vector of nothing but _");
         return false;
     }
     for (unsigned k = 0; k < n; k++) {

@@ -126,6 +126,7 @@ static void empty(struct fgs__sim_block *b)
 {
     fgs__sim_copies_free(b);
     fgs__sim_sent_free(b);
+    fgs__sim_requests_free(b);
     fgs__sim_async_free(b);
     for (uint32_t k = 0; k < b->warps; k++)
         fgs__sim_stack_free(&b->warp[k]);
@@ -351,8 +352,9 @@ static bool over_limit(struct fgs__sim_block *b)
 static uint64_t land(struct fgs__sim_block *b, uint64_t now_ps)
 {
     uint64_t copies = fgs__sim_copies_run(b, now_ps);
+    uint64_t sent = fgs__sim_sent_run(b, now_ps);
 
-    return least(copies, fgs__sim_sent_run(b, now_ps));
+    return least(least(copies, sent), fgs__sim_requests_run(b, now_ps));
 }
 
 /* Bring the copies up to b->now_ps. */
@@ -385,6 +387,8 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
         /* All threads have exited: what is left may only write to global
          * memory. */
         if (!b->running && due != FGS__SIM_NEVER) {
+            if (fgs__sim_requests_orphaned(b))
+                return FGS__SIM_FAULTED;
             due = land(b, later(b->now_ps, b->end_ps));
             if (b->faulted || fgs__sim_copies_orphaned(b))
                 return FGS__SIM_FAULTED;

@@ -142,6 +142,7 @@ static void fill_grid(struct fgs__sim_grid *g, const struct fgs__sim_func *f,
     memcpy(g->grid, l->grid, sizeof g->grid);
     memcpy(g->block, l->block, sizeof g->block);
     g->blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    g->last_block = g->blocks;
     g->threads = l->block[0] * l->block[1] * l->block[2];
     g->dynamic_bytes = l->dynamic;
     g->shared_bytes = f->code->shared_bytes + l->dynamic;

@@ -142,6 +142,8 @@ struct fgs__sim_block {
     struct fgs__sim_named_bar bar[16];
     struct fgs__sim_copy *copies;
     struct fgs__sim_sent *sent; /* of st.async and red.async                 */
+    struct fgs__sim_request *requests; /* of try_cancel: cancel.c             */
+    bool refused;             /* ... one was seen to have failed             */
     struct fgs__sim_async *async; /* of cp.async, NULL = none yet; async.c    */
     uint64_t rng;
 };
@@ -306,6 +308,11 @@ void fgs__sim_copies_free(struct fgs__sim_block *b);
 /* The same of asynchronous stores: async_store.c. */
 uint64_t fgs__sim_sent_run(struct fgs__sim_block *b, uint64_t now_ps);
 void fgs__sim_sent_free(struct fgs__sim_block *b);
+/* The same of clusterlaunchcontrol.try_cancel: cancel.c. */
+uint64_t fgs__sim_requests_run(struct fgs__sim_block *b, uint64_t now_ps);
+/* All threads have exited: a fault, and true, if a response is on its way. */
+bool fgs__sim_requests_orphaned(struct fgs__sim_block *b);
+void fgs__sim_requests_free(struct fgs__sim_block *b);
 void fgs__sim_async_free(struct fgs__sim_block *b);
 /* The same of cp.async's arrivals at mbarrier objects.  async.c */
 uint64_t fgs__sim_async_run(struct fgs__sim_block *b, uint64_t now_ps);

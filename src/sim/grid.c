@@ -6,6 +6,7 @@
  * done: so a consumer never takes a producer's place (guide 4.6.5).
  */
 #include "sim/device.h"
+#include <sched.h>
 
 void fgs__sim_grid_trigger(struct fgs__sim_grid *g)
 {
@@ -91,7 +92,7 @@ void fgs__sim_grids_dispatch(struct fgs__sim_device *dev)
     for (struct fgs__sim_grid *g = dev->grids; g; g = g->next) {
         if (fgs__sim_stopped(g))
             continue;
-        while (g->next_block < g->blocks) {
+        while (fgs__sim_grid_pending(g)) {
             if (g->cluster_size > 1 ? !fgs__sim_cluster_place(dev, g)
                                     : !place_block(dev, g))
                 return;
@@ -99,10 +100,34 @@ void fgs__sim_grids_dispatch(struct fgs__sim_device *dev)
     }
 }
 
+/* Only blocks of the grid call this in an epoch, several SMs at once; the
+ * scheduler hands out blocks between epochs.  Canceled blocks count as ended,
+ * and never keep a dependent grid waiting. */
+bool fgs__sim_grid_cancel(struct fgs__sim_grid *g, uint64_t draw,
+                          uint64_t *index)
+{
+    uint64_t size = g->cluster_size;
+    bool any;
+
+    while (atomic_exchange_explicit(&g->taking, true, memory_order_acquire))
+        sched_yield();
+    any = fgs__sim_grid_pending(g);
+    if (any && draw & 1)
+        *index = atomic_fetch_add(&g->next_block, size);
+    else if (any)
+        *index = atomic_fetch_sub(&g->last_block, size) - size;
+    atomic_store_explicit(&g->taking, false, memory_order_release);
+    if (!any)
+        return false;
+    atomic_fetch_add_explicit(&g->triggered, size, memory_order_release);
+    atomic_fetch_add_explicit(&g->ended, size, memory_order_release);
+    return true;
+}
+
 bool fgs__sim_grids_wait(const struct fgs__sim_device *dev)
 {
     for (const struct fgs__sim_grid *g = dev->grids; g; g = g->next) {
-        if (g->next_block < g->blocks)
+        if (fgs__sim_grid_pending(g))
             return true;
     }
     return false;

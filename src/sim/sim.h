@@ -136,6 +136,8 @@ struct fgs__sim_grid {
 
     /* scheduler's own */
     atomic_uint_fast64_t next_block; /* first one that is not resident yet   */
+    atomic_uint_fast64_t last_block; /* end of those that will be            */
+    atomic_bool taking;        /* the two are being changed in an epoch      */
     atomic_uint_fast64_t triggered; /* blocks that triggered or ended        */
     atomic_uint_fast64_t ended;
     atomic_bool parked;        /* an SM keeps memory of its blocks           */
@@ -154,6 +156,19 @@ static inline uint32_t fgs__sim_local_bytes(const struct fgs__sim_grid *g)
  * first time.  Called by the SM's worker, which sets block->triggered; a block
  * that ends without it is counted by sm.c. */
 void fgs__sim_grid_trigger(struct fgs__sim_grid *g);
+
+/* Does the grid have blocks without a place? */
+static inline bool fgs__sim_grid_pending(const struct fgs__sim_grid *g)
+{
+    return atomic_load_explicit(&g->next_block, memory_order_relaxed) <
+        atomic_load_explicit(&g->last_block, memory_order_relaxed);
+}
+
+/* Cancel a cluster, or a block without one, that has no place yet: the first
+ * or the last of them, as `draw` has it.  *index is the number of its first
+ * block in the order of handing out.  False = there is none. */
+bool fgs__sim_grid_cancel(struct fgs__sim_grid *g, uint64_t draw,
+                          uint64_t *index);
 
 /* Report a fault of a kernel.  The first one of a context is kept as the text
  * of fgs_sim_last_fault(), `cu` becomes the context's sticky error, and every

@@ -47,7 +47,7 @@ void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
     const struct fgs__sim_grid *g = slot->grid;
 
     /* While blocks wait for a place, one of them will use the memory. */
-    if (slot->block && g->next_block < g->blocks && !fgs__sim_stopped(g))
+    if (slot->block && fgs__sim_grid_pending(g) && !fgs__sim_stopped(g))
         fgs__sim_block_park(slot->block);
     else
         fgs__sim_block_free(slot->block);

@@ -271,7 +271,7 @@ static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
         }
     }
     if (op->kind == FGS__SIM_OP_KERNEL && op->u.kernel.started &&
-        !op->u.kernel.started->done && g->next_block == g->blocks)
+        !op->u.kernel.started->done && !fgs__sim_grid_pending(g))
         pass(op->u.kernel.started, dev->now_ps);
     if (op->state == FGS__SIM_OP_RUNNING && op->kind == FGS__SIM_OP_KERNEL &&
         atomic_load_explicit(&g->ended, memory_order_acquire) == g->blocks) {
