@@ -45,6 +45,7 @@ static void fault(struct fgs__sim_block *b, const struct fgs__sim_sent *s,
     b->faulted = true;
 }
 
+FGS__DEVICE_MEMORY
 static void put(const struct fgs__sim_sent *s, void *to)
 {
     if (s->red.op)
@@ -53,6 +54,7 @@ static void put(const struct fgs__sim_sent *s, void *to)
         memcpy(to, s->value, s->bytes);
 }
 
+FGS__DEVICE_MEMORY
 static void land_global(struct fgs__sim_block *b, const struct fgs__sim_sent *s)
 {
     struct fgs__sim_range r;
