@@ -234,8 +234,10 @@ static CUresult name_side(struct named *n, const struct corner *at,
     n->where = at->type == CU_MEMORYTYPE_HOST ? HOST
         : at->type == CU_MEMORYTYPE_DEVICE    ? DEVICE
                                               : UNIFIED;
-    n->addr = (n->where == HOST ? at->host : at->device) +
-        (at->z * height + at->y) * pitch + at->x;
+    n->addr = n->where == HOST ? at->host : at->device;
+    if (!n->addr) /* with an offset it would look like the host's */
+        return CUDA_ERROR_INVALID_VALUE;
+    n->addr += (at->z * height + at->y) * pitch + at->x;
     n->pitch = pitch;
     n->slice = pitch * height;
     return CUDA_SUCCESS;

@@ -249,6 +249,28 @@ static void fills_and_device_copies_write_what_they_say(void **state)
     sim_close(&s);
 }
 
+static void offset_makes_no_pointer_of_null(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct sim s = sim_open(&cfg, NULL);
+    CUdeviceptr p = sim_alloc(1024);
+    char host[64] = "";
+    CUDA_MEMCPY2D c = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host,
+                        .srcPitch = 16, .dstXInBytes = 8, .dstY = 2,
+                        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                        .dstPitch = 32, .WidthInBytes = 16, .Height = 2 };
+
+    (void)state;
+    CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);
+    c.dstMemoryType = CU_MEMORYTYPE_HOST;
+    CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);
+    c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);
+    c.dstDevice = p;
+    OK(cuMemcpy2D(&c));
+    sim_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(pointer_attributes_tell_kind_and_context),
         cmocka_unit_test(async_copy_takes_pageable_bytes_at_the_call),
         cmocka_unit_test(fills_and_device_copies_write_what_they_say),
+        cmocka_unit_test(offset_makes_no_pointer_of_null),
     };
 
     return cmocka_run_group_tests_name("sim_memory", tests, NULL, NULL);
