@@ -96,11 +96,11 @@ fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes)
 fgs__sim_ref fgs__sim_take_fresh(struct fgs__sim_decoder *d, uint32_t bytes)
 {
     fgs__sim_ref r = fgs__sim_take(d, bytes);
-    struct fgs__sim_span *last = d->fresh + d->freshes;
+    struct fgs__sim_span *last = d->freshes ? &d->fresh[d->freshes - 1] : NULL;
     void *items = d->fresh;
 
-    if (d->freshes && last[-1].at + last[-1].bytes == r) {
-        last[-1].bytes += bytes;
+    if (last && last->at + last->bytes == r) {
+        last->bytes += bytes;
         return r;
     }
     if (!fgs__vec_reserve(d->alloc, &items, &d->fresh_cap, d->freshes,
