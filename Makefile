@@ -41,8 +41,13 @@ INNER  = $(BASE_C) -Isrc
 
 SAN_1      = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 SAN_thread = -fsanitize=thread
+SAN_fuzz   = -fsanitize=fuzzer-no-link,address,undefined \
+             -fno-sanitize-recover=undefined
 SAN_C      = $(SAN_$(SAN))
-B          = $(BUILD)$(if $(SAN),/$(if $(filter thread,$(SAN)),tsan,asan))
+B_1        = /asan
+B_thread   = /tsan
+B_fuzz     = /fuzz
+B          = $(BUILD)$(B_$(SAN))
 
 # EXTRA: flags of single objects, as target-specific variables.
 EXTRA =
@@ -56,7 +61,7 @@ LIBS  = -ldl -lpthread -lm
 # src/sim/isa.c picks one at run time.
 LANES  = $(wildcard src/sim/exec_*.c)
 LEVELS = base $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
-LANE_C = -O3 -fno-math-errno -fno-trapping-math -Wno-pass-failed
+LANE_C = $(if $(filter fuzz,$(SAN)),-O1,-O3) -fno-math-errno -fno-trapping-math -Wno-pass-failed
 LANE_avx2   = -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
 LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
               -mprefer-vector-width=512
@@ -325,17 +330,36 @@ check-gpu:
 check-clients: $(DROPIN)
 	$(Q)BUILD='$(BUILD)' sh tests/clients.sh || [ $$? = 77 ]
 
-# Each target of tests/fuzz for FUZZ_S seconds, by clang's libFuzzer; what is
-# fuzzed is compiled with it, the rest is the library.
+# Each target of tests/fuzz for FUZZ_S seconds, by clang's libFuzzer, with
+# what it found before; fuzz_NAME.corpus keeps that.  One alone, for long:
+# make fuzz FUZZ=run FUZZ_S=3600.  plain_NAME takes files, or one text on its
+# standard input: afl-fuzz runs it, as does who has a text that crashed.
 FUZZ_S ?= 60
-FUZZED = src/sim/image.c src/sim/fatbin.c $(wildcard src/base/*.c)
-fuzz: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*.c))
-	$(Q)for t in $^; do mkdir -p $$t.corpus && \
-	    $$t -max_total_time=$(FUZZ_S) -max_len=16384 $$t.corpus || exit 1; done
-$(B)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(B)/libfgs.a
-	$(call say,CLANG,$<)
-	$(Q)mkdir -p $(@D) && clang $(INNER) -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=undefined -o $@ $< $(FUZZED) $(B)/libfgs.a $(LIBS)
+FUZZ   ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_run  = tests/ptx/run
+FUZZ_load = tests/ptx/run tests/ptx/accept tests/ptx/refuse
+fuzz:
+	+$(Q)$(MAKE) --no-print-directory CC=clang SAN=fuzz FUZZ='$(FUZZ)' fuzz-run
+fuzz-build: $(FUZZ:%=$(B)/fuzz_%) $(FUZZ:%=$(B)/plain_%)
+fuzz-run: fuzz-build
+	$(Q)$(foreach f,$(FUZZ),mkdir -p $(B)/fuzz_$f.corpus && \
+	    $(B)/fuzz_$f -max_total_time=$(FUZZ_S) -max_len=16384 -timeout=60 \
+	    -rss_limit_mb=4096 -close_fd_mask=3 -artifact_prefix=$(B)/crash_$f- \
+	    $(B)/fuzz_$f.corpus $(FUZZ_$f) &&) :
+fuzz_c = mkdir -p $(@D) && $(CC) $(INNER) -Itests/unit -Itools $(FLAGS) \
+         -MMD -MP -MF $@.d -o $@ $(filter %.c %.o,$^) $(B)/libfgs.a $(LIBS) \
+         $(LINK)
+$(B)/tests/fuzz/%.o: tests/fuzz/%.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
+$(B)/fuzz_run $(B)/fuzz_load: $(B)/tests/fuzz/mutate.o
+$(B)/fuzz_npy $(B)/plain_npy: $(B)/tools/file.o $(B)/tools/opt.o
+$(B)/fuzz_%: tests/fuzz/fuzz_%.c $(B)/libfgs.a
+	$(call say,CC,$<)
+	$(Q)$(fuzz_c) -fsanitize=fuzzer
+$(B)/plain_%: tests/fuzz/fuzz_%.c tests/fuzz/plain.c $(B)/libfgs.a
+	$(call say,CC,$<)
+	$(Q)$(fuzz_c)
 
 toolchain:
 	$(Q)sh tools/toolchain.sh $(TOOLCHAIN_DIR)
@@ -407,7 +431,7 @@ help:
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \
 	  'make check-clients  cuda-python on the drop-in library' \
-	  'make fuzz       any bytes as images of code, FUZZ_S seconds (clang)' \
+	  'make fuzz       damaged texts and images, FUZZ_S seconds each (clang)' \
 	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
   'make toolchain  fetch the pinned PTX assembler for make check' \
 	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
@@ -422,7 +446,8 @@ help:
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
-.PHONY: all unit run check check-gpu check-clients fuzz toolchain install uninstall clean help FORCE \
+.PHONY: all unit run check check-gpu check-clients fuzz \
+        fuzz-run fuzz-build toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests modules
 .SECONDARY:
 -include $(DEPS)
