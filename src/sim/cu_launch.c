@@ -207,14 +207,16 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
     }
     fill_grid(&op->u.kernel.grid, f, l, op->u.kernel.params);
     op->u.kernel.ask = l->cluster;
+    op->u.kernel.cooperative = l->cooperative;
     r = fgs__sim_cluster_apply(f, &l->cluster, &op->u.kernel.grid);
+    if (!r)
+        r = fgs__sim_workspace_make(op);
     if (r) {
         fgs__sim_op_free(op);
         return r;
     }
     op->u.kernel.func = (CUfunction)f->handle;
     op->u.kernel.programmatic = l->programmatic;
-    op->u.kernel.cooperative = l->cooperative;
     op->u.kernel.priority = l->priority;
     op->u.kernel.trigger = l->trigger;
     op->u.kernel.trigger_port = l->trigger_port;

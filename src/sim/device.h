@@ -546,6 +546,8 @@ void fgs__sim_threads_free(struct fgs__sim_device *dev);
 /* NULL = no memory. */
 struct fgs__sim_op *fgs__sim_op_make(struct fgs__sim_stream *s,
                                      enum fgs__sim_op_kind kind);
+/* Of a kernel that is launched cooperatively; stream.c says what it is. */
+CUresult fgs__sim_workspace_make(struct fgs__sim_op *op);
 void fgs__sim_op_free(struct fgs__sim_op *op);
 void fgs__sim_op_enqueue(struct fgs__sim_op *op);
 /* Hand an op over: to its stream, or to the graph that the stream is captured

@@ -64,6 +64,10 @@ struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
     out->u.kernel.grid.id = ++dev->next_grid;
     seed = dev->cfg.seed ^ out->u.kernel.grid.id << 32;
     out->u.kernel.grid.rng = fgs__sim_random(&seed);
+    if (fgs__sim_workspace_make(out)) {
+        fgs__sim_op_free(out);
+        return NULL;
+    }
     return out;
 }
 

@@ -129,6 +129,7 @@ struct fgs__sim_grid {
     bool explicit_cluster;     /* asked for by directive or launch           */
     bool spread;               /* the blocks of a cluster over the SMs       */
     uint32_t stack_bytes;      /* of a thread, beyond code->local_bytes      */
+    uint64_t workspace;        /* of a cooperative launch: stream.c          */
 
     /* The grids that griddepcontrol.wait waits for have ended and their
      * memory is visible.  Written by the scheduler with release. */

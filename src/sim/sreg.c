@@ -123,8 +123,12 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
     case FGS__SR_LANEMASK_GE:
     case FGS__SR_LANEMASK_GT:
         return lanemask(s, lane);
+    case FGS__SR_ENVREG1: /* as cooperative groups read it: stream.c */
+        return (uint32_t)(g->workspace >> 32);
+    case FGS__SR_ENVREG2:
+        return (uint32_t)g->workspace;
     default: /* reserved shared memory has no addresses here, no graph was
-                launched by a kernel, nobody counts, nobody set %envreg       */
+                launched by a kernel, nobody counts, nobody set other %envreg */
         return 0;
     }
 }

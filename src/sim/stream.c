@@ -77,6 +77,32 @@ struct fgs__sim_op *fgs__sim_op_make(struct fgs__sim_stream *s,
     return op;
 }
 
+/*
+ * Where the blocks of a cooperative grid count each other, in device memory:
+ * a word for its size, which nobody reads, and the count.  A driver says in
+ * %envreg1 and %envreg2 where it is, the high word in the first (header
+ * driver_abi.h of cooperative groups); 0 there means no cooperative launch.
+ * A count is left as it was found but for its top bit, which only flips.
+ */
+CUresult fgs__sim_workspace_make(struct fgs__sim_op *op)
+{
+    struct fgs__sim_grid *g = &op->u.kernel.grid;
+    struct fgs__sim_ctx *ctx = op->stream->ctx;
+    struct fgs__sim_range range;
+    CUresult r;
+
+    g->workspace = 0;
+    if (!op->u.kernel.cooperative)
+        return CUDA_SUCCESS;
+    r = fgs__sim_mem_alloc(ctx->dev->mem, 8, 8, FGS__SIM_MEM_DEVICE, ctx,
+                           &range);
+    if (!r) {
+        fgs__sim_mem_zero(&range);
+        g->workspace = range.lo;
+    }
+    return r;
+}
+
 void fgs__sim_op_free(struct fgs__sim_op *op)
 {
     struct fgs__sim_device *dev = op->stream->ctx->dev;
@@ -91,6 +117,9 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
         break;
     case FGS__SIM_OP_KERNEL:
         fgs__sim_grid_remove(dev, &op->u.kernel.grid);
+        if (op->u.kernel.grid.workspace)
+            fgs__sim_mem_release(dev->mem, op->u.kernel.grid.workspace,
+                                 FGS__SIM_MEM_DEVICE, op->stream->ctx);
         fgs__free(&dev->alloc, op->u.kernel.params);
         fgs__sim_mark_drop(dev, op->u.kernel.started);
         break;
