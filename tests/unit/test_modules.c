@@ -59,6 +59,7 @@ static struct row rows[] = {
 static struct {
     fgs_device *dev;
     int cc;
+    bool busy; /* a run that has not ended: the context may be lost */
     CUcontext ctx;
     CUdeviceptr in, out;
 #define CALL(name, params) CUresult (*name) params;
@@ -104,7 +105,7 @@ static void open_device(int cc)
     fgs_sim_config cfg;
     fgs_error err;
 
-    if (d.dev && (d.cc == cc || !on_sim()))
+    if (d.dev && !d.busy && (d.cc == cc || !on_sim()))
         return;
     close_device(NULL);
     if (on_sim()) {
@@ -208,6 +209,7 @@ static void run(const struct row *r, const char *entry)
         attr.value.clusterDim.x = r->cluster;
         attr.value.clusterDim.y = attr.value.clusterDim.z = 1;
     }
+    d.busy = true;
     make_map(&map);
     log[0] = 0;
     if (d.cuModuleLoadDataEx(&m, text, 2, option, value))
@@ -215,9 +217,11 @@ static void run(const struct row *r, const char *entry)
     OK(cuModuleGetFunction(&f, m, entry));
     OK(cuMemsetD8(d.out, 0, sizeof out));
     OK(cuLaunchKernelEx(&config, f, (void *[]){ &d.in, &d.out, &map }, NULL));
-    OK(cuCtxSynchronize());
+    if (d.cuCtxSynchronize())
+        fail_msg("%s", on_sim() ? fgs_sim_last_fault() : "the GPU faults");
     OK(cuMemcpyDtoH(out, d.out, sizeof out));
     OK(cuModuleUnload(m));
+    d.busy = false;
 }
 
 static double number(const uint32_t *from, enum type type, unsigned k)
