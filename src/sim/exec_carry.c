@@ -1,7 +1,8 @@
 /* exec_carry.c -- extended precision: add.cc, addc, sub.cc, subc, mad.cc, madc
  *
  * The carry flag is a mask over the lanes, as a predicate (ISA 9.7.2).  A
- * subtraction's flag is its borrow.
+ * subtraction adds the complement: its flag is set where nothing was borrowed.
+ * The ISA is silent, but NVRTC's 128-bit division reads it so, with addc.
  */
 #include "sim/lanes.h"
 
@@ -9,7 +10,7 @@ __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 s128;
 
 enum { CARRY_D, CARRY_A, CARRY_B, CARRY_C, CARRY_FLAG };
-enum { AUX_IN, AUX_OUT };
+enum { AUX_IN, AUX_SET, AUX_OUT };
 
 /* s: x, y (and z) with c, the flag, in one more bit than U has. */
 #define CARRY(name, U, W, N, SUM)                                              \
@@ -22,7 +23,7 @@ enum { AUX_IN, AUX_OUT };
         uint32_t in = *(const l_u32 *)fgs__sim_at(w, i->op[CARRY_FLAG]);       \
         uint32_t flags = 0;                                                    \
         int k;                                                                 \
-        in &= i->aux[AUX_IN];                                                  \
+        in = (in & i->aux[AUX_IN]) | i->aux[AUX_SET];                          \
         FGS__EACH                                                              \
         for (k = 0; k < LANES; k++) {                                          \
             const U x = a[k], y = b[k], z = e[k];                              \
@@ -41,14 +42,14 @@ enum { AUX_IN, AUX_OUT };
 #define HIGH(W, N, S) (((W)(S)x * (W)(S)y) >> N)
 
 CARRY(add_32, l_u32, uint64_t, 32, (uint64_t)x + y + c)
-CARRY(sub_32, l_u32, uint64_t, 32, (uint64_t)x - y - c)
+CARRY(sub_32, l_u32, uint64_t, 32, (uint64_t)x + (uint32_t)~y + c)
 CARRY(mad_lo_32, l_u32, uint64_t, 32, (uint64_t)(uint32_t)(x * y) + z + c)
 CARRY(mad_hi_u32, l_u32, uint64_t, 32,
       (uint64_t)(uint32_t)HIGH(uint64_t, 32, uint32_t) + z + c)
 CARRY(mad_hi_s32, l_u32, uint64_t, 32,
       (uint64_t)(uint32_t)HIGH(int64_t, 32, int32_t) + z + c)
 CARRY(add_64, l_u64, u128, 64, (u128)x + y + c)
-CARRY(sub_64, l_u64, u128, 64, (u128)x - y - c)
+CARRY(sub_64, l_u64, u128, 64, (u128)x + (uint64_t)~y + c)
 CARRY(mad_lo_64, l_u64, u128, 64, (u128)(uint64_t)(x * y) + z + c)
 CARRY(mad_hi_u64, l_u64, u128, 64,
       (u128)(uint64_t)HIGH(u128, 64, uint64_t) + z + c)
@@ -85,6 +86,7 @@ bool FGS__LEVEL(fgs__sim_sel_carry)(struct fgs__sim_decoder *d,
     out->run = find_row(rows, sizeof rows / sizeof *rows, src->op, t,
                         src->mod[FGS__G_WIDTH]);
     out->aux[AUX_IN] = in ? UINT32_MAX : 0;
+    out->aux[AUX_SET] = src->op == FGS__OP_SUB ? UINT32_MAX : 0;
     out->aux[AUX_OUT] = src->mod[FGS__G_CC] != FGS__M_NONE;
     out->op[CARRY_FLAG] = fgs__sim_ref_carry(d);
     if (!out->run || !take_operands(d, src, out, mad ? 4 : 3, t))

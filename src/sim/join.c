@@ -192,7 +192,8 @@ CUresult fgs__sim_names_add(struct fgs__sim_names *t,
     CUresult all = CUDA_SUCCESS, r;
 
     for (struct fgs__ptx_func *f = m->funcs; f; f = f->next) {
-        if (f->linkage == FGS__LINK_NONE)
+        /* A prototype's symbol is its definition's, where that follows. */
+        if (f->linkage == FGS__LINK_NONE || f->sym->func != f)
             continue;
         r = add(t, f->sym, m->name, log);
         all = all ? all : r;
