@@ -15,8 +15,7 @@ extern "C" __global__ void run(const unsigned *in, unsigned *out)
         __ffs((int)(v << s)) << 24;
     out[1024 + i] = __byte_perm(v, w, in[2048 + i] & 0x7777) ^
         __funnelshift_l(v, w, s) ^ __funnelshift_rc(v, w, w >> 26);
-    out[2048 + i] = __vadd4(v, w) ^ __vmaxu2(v, w) ^ __vabsdiffu4(v, w) ^
-        __vcmpgtu4(v, w);
+    out[2048 + i] = __vadd4(v, w) ^ __vmaxu2(v, w) ^ __vcmpgtu4(v, w);
     out[3072 + i] = __umulhi(v, w) ^ (unsigned)__mulhi((int)v, (int)w) ^
         __usad(v, w, 7) ^ (unsigned)__hadd((int)v, (int)w) ^ __urhadd(v, w);
 }

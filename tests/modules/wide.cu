@@ -17,6 +17,11 @@ extern "C" __global__ void run(const ulonglong2 *in, unsigned long long *out)
     o[1] = (unsigned long long)(sum >> 32) ^ (unsigned long long)sum;
     o[2] = (unsigned long long)(product % ((unsigned __int128)b << 9 | 1)) ^
         (unsigned long long)((long long)a % ((int)b | 1));
+    unsigned none, some; /* a carry is read by subc as no borrow */
+    asm("{ add.cc.u32 %0, %2, %3; subc.u32 %1, 7, %4; }"
+        : "=r"(none), "=r"(some)
+        : "r"((unsigned)a), "r"((unsigned)b), "r"(0));
+    o[1] += some + none - (unsigned)a - (unsigned)b;
     o[3] = __umul64hi(a, b) + __clzll((long long)a) + __popcll(b) +
         __brevll(a) + (unsigned long long)__mul64hi((long long)a, (long long)b);
 }
