@@ -25,11 +25,16 @@ CUresult fgs__sim_capture_check(struct fgs__sim_ctx *ctx)
 
 CUresult fgs__sim_capture_unsafe(struct fgs__sim_ctx *ctx)
 {
+    return fgs__sim_captures_unsafe(ctx->dev);
+}
+
+CUresult fgs__sim_captures_unsafe(struct fgs__sim_device *dev)
+{
     CUresult r = CUDA_SUCCESS;
 
     if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return r;
-    for (struct fgs__sim_ctx *o = ctx->dev->ctxs; o; o = o->next) {
+    for (struct fgs__sim_ctx *o = dev->ctxs; o; o = o->next) {
         for (struct fgs__sim_capture *c = o->captures; c; c = c->next) {
             bool mine = pthread_equal(c->thread, pthread_self());
 
@@ -55,7 +60,7 @@ CUresult fgs__sim_enter_unsafe(struct fgs__sim_ctx **ctx)
 }
 
 /* The legacy stream waits for all blocking ones, so for captured ones too. */
-static CUresult implicit(struct fgs__sim_stream *s)
+CUresult fgs__sim_capture_implicit(struct fgs__sim_stream *s)
 {
     struct fgs__sim_ctx *ctx = s->ctx;
 
@@ -165,7 +170,7 @@ CUresult fgs__sim_submit(struct fgs__sim_op *op)
 
     if (op->stream->capture)
         return capture(op);
-    r = implicit(op->stream);
+    r = fgs__sim_capture_implicit(op->stream);
     if (r)
         fgs__sim_op_free(op);
     else
@@ -197,6 +202,15 @@ static struct fgs__sim_capture *running(struct fgs__sim_ctx *ctx, uint64_t id)
     while (c && c->id != id)
         c = c->next;
     return c;
+}
+
+CUresult fgs__sim_capture_event(struct fgs__sim_event *e)
+{
+    struct fgs__sim_capture *c = running(e->ctx, e->capture);
+
+    if (c)
+        c->invalid = true;
+    return CUDA_ERROR_CAPTURED_EVENT;
 }
 
 /* A wait of or in a capture: joins the stream to it.  *done = false: neither
@@ -422,7 +436,7 @@ static CUresult ask(CUstream stream, const struct info *q)
     if (!r && !q->status)
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r && s == ctx->legacy)
-        r = implicit(s);
+        r = fgs__sim_capture_implicit(s);
     if (r)
         goto leave;
     active = s->capture && !s->capture->invalid;

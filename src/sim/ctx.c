@@ -414,7 +414,7 @@ CUresult fgs__sim_cuCtxGetCurrent(CUcontext *out)
 CUresult fgs__sim_cuCtxGetDevice(CUdevice *out)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;

@@ -33,6 +33,9 @@ CUresult fgs__sim_cuStreamBeginCaptureToGraph(
 
     if (r)
         return r;
+    r = fgs__sim_sticky(ctx);
+    if (r)
+        return fgs__sim_leave(r);
     for (struct fgs__sim_capture *c = ctx->captures; c; c = c->next) {
         if (c->graph == g) /* one at a time */
             r = CUDA_ERROR_INVALID_VALUE;

@@ -48,7 +48,7 @@ CUresult fgs__sim_cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 CUresult fgs__sim_cuCtxSetLimit(CUlimit limit, size_t value)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -83,7 +83,7 @@ CUresult fgs__sim_cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 CUresult fgs__sim_cuCtxSetCacheConfig(CUfunc_cache config)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -175,7 +175,7 @@ static CUresult context_of(struct fgs__sim_ctx *current, CUcontext handle,
 CUresult fgs__sim_cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 {
     struct fgs__sim_ctx *ctx, *of;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -190,7 +190,7 @@ CUresult fgs__sim_cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 CUresult fgs__sim_cuCtxGetId(CUcontext handle, unsigned long long *ctxId)
 {
     struct fgs__sim_ctx *ctx, *of;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -205,7 +205,7 @@ CUresult fgs__sim_cuCtxGetId(CUcontext handle, unsigned long long *ctxId)
 CUresult fgs__sim_cuCtxGetFlags(unsigned int *flags)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;

@@ -14,11 +14,18 @@ static CUresult func_of(struct fgs__sim_ctx **ctx, CUfunction handle,
 }
 
 /* Modules are loaded as a whole. */
+bool fgs__sim_lazy(void)
+{
+    const char *env = getenv("CUDA_MODULE_LOADING");
+
+    return !env || strcmp(env, "EAGER");
+}
+
 CUresult fgs__sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
     if (!mode)
         return CUDA_ERROR_INVALID_VALUE;
-    *mode = CU_MODULE_EAGER_LOADING;
+    *mode = fgs__sim_lazy() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
     return CUDA_SUCCESS;
 }
 
@@ -213,6 +220,13 @@ static CUresult stream_of(struct fgs__sim_ctx **ctx, CUstream handle,
     return r ? fgs__sim_leave(r) : CUDA_SUCCESS;
 }
 
+/* An H200 gives neither flags nor id of a stream that is captured, and spoils
+ * the capture; its priority it gives. */
+static CUresult not_captured(struct fgs__sim_stream *s)
+{
+    return fgs__sim_captured(s) ? fgs__sim_capture_refuse(s) : CUDA_SUCCESS;
+}
+
 CUresult fgs__sim_cuStreamGetFlags(CUstream stream, unsigned int *flags)
 {
     struct fgs__sim_stream *s;
@@ -221,9 +235,10 @@ CUresult fgs__sim_cuStreamGetFlags(CUstream stream, unsigned int *flags)
 
     if (r)
         return r;
-    if (flags)
+    r = flags ? not_captured(s) : CUDA_ERROR_INVALID_VALUE;
+    if (!r)
         *flags = s->flags;
-    return fgs__sim_leave(flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return fgs__sim_leave(r);
 }
 
 /* There is one priority. */
@@ -248,9 +263,10 @@ CUresult fgs__sim_cuStreamGetId(CUstream stream, unsigned long long *id)
 
     if (r)
         return r;
-    if (id)
+    r = id ? not_captured(s) : CUDA_ERROR_INVALID_VALUE;
+    if (!r)
         *id = s->handle;
-    return fgs__sim_leave(id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    return fgs__sim_leave(r);
 }
 
 CUresult fgs__sim_cuStreamGetDevice(CUstream stream, CUdevice *device)

@@ -158,7 +158,7 @@ CUresult fgs__sim_add_node(const struct fgs__sim_place *p,
 {
     struct fgs__sim_node *n = NULL;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
     struct fgs__sim_op *op;
 
     if (r)
@@ -248,7 +248,7 @@ CUresult fgs__sim_add_child(const struct fgs__sim_place *p, CUgraph graph,
     struct fgs__sim_graph *child, *copy = NULL;
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
     struct fgs__sim_op *op;
 
     if (r)

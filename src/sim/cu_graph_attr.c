@@ -38,7 +38,7 @@ void fgs__sim_node_attrs(struct fgs__sim_node *n)
 static CUresult enter(struct fgs__sim_ctx **ctx, CUgraphNode node,
                       struct fgs__sim_node **n)
 {
-    CUresult r = fgs__sim_enter(ctx);
+    CUresult r = fgs__sim_enter_calm(ctx);
 
     if (r)
         return r;

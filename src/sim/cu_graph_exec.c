@@ -5,7 +5,7 @@ CUresult fgs__sim_cuGraphCreate(CUgraph *out, unsigned int flags)
 {
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -20,7 +20,7 @@ CUresult fgs__sim_cuGraphCreate(CUgraph *out, unsigned int flags)
 CUresult fgs__sim_own_graph(struct fgs__sim_ctx **ctx, CUgraph handle,
                             struct fgs__sim_graph **g)
 {
-    CUresult r = fgs__sim_enter(ctx);
+    CUresult r = fgs__sim_enter_calm(ctx);
 
     if (r)
         return r;
@@ -64,7 +64,7 @@ CUresult fgs__sim_cuGraphDestroyNode(CUgraphNode node)
 {
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -80,7 +80,7 @@ CUresult fgs__sim_cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
 {
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -203,7 +203,7 @@ static CUresult neighbours(CUgraphNode node, CUgraphNode *out,
     struct edges q = { .data = data, .count = count };
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;

@@ -25,7 +25,7 @@ CUresult fgs__sim_cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode node,
 static CUresult enter_node(struct fgs__sim_ctx **ctx, CUgraphNode node,
                            const void *out, struct fgs__sim_node **n)
 {
-    CUresult r = fgs__sim_enter(ctx);
+    CUresult r = fgs__sim_enter_calm(ctx);
 
     if (r)
         return r;
@@ -79,7 +79,7 @@ static CUresult graph_id(const void *handle, enum fgs__sim_kind kind,
 {
     struct fgs__sim_graph *g;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -106,7 +106,7 @@ CUresult fgs__sim_cuGraphExecGetId(CUgraphExec exec, unsigned int *id)
 static CUresult enabled(CUgraphExec exec, CUgraphNode node,
                         struct fgs__sim_ctx **ctx, struct fgs__sim_node **n)
 {
-    CUresult r = fgs__sim_enter(ctx);
+    CUresult r = fgs__sim_enter_calm(ctx);
 
     if (r)
         return r;

@@ -56,7 +56,7 @@ static CUresult set_params(CUgraphExec *exec, CUgraphNode node,
 {
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
     struct fgs__sim_op *op;
 
     if (r)
@@ -74,7 +74,7 @@ static CUresult set_event(CUgraphExec *exec, CUgraphNode node,
 {
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -244,7 +244,7 @@ static CUresult get(CUgraphNode node, CUgraphNodeType type, void *out)
     CUDA_HOST_NODE_PARAMS host;
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;

@@ -15,6 +15,11 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph,
 
     if (r)
         return r;
+    r = fgs__sim_sticky(ctx);
+    if (!r)
+        r = fgs__sim_capture_unsafe(ctx);
+    if (r)
+        goto leave;
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
         r = CUDA_ERROR_NOT_SUPPORTED;
     else if (!out || flags & ~known)
@@ -80,7 +85,7 @@ CUresult fgs__sim_cuGraphInstantiateWithParams(
 static CUresult exec_of(struct fgs__sim_ctx **ctx, CUgraphExec handle,
                         struct fgs__sim_graph **g)
 {
-    CUresult r = fgs__sim_enter(ctx);
+    CUresult r = fgs__sim_enter_calm(ctx);
 
     if (r)
         return r;
@@ -89,7 +94,7 @@ static CUresult exec_of(struct fgs__sim_ctx **ctx, CUgraphExec handle,
     return *g ? CUDA_SUCCESS : fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
 }
 
-/* In a capture a launch becomes a child graph node; not done here. */
+/* An H200 does not capture it either (driver 580). */
 CUresult fgs__sim_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     struct fgs__sim_stream *s;
@@ -99,7 +104,9 @@ CUresult fgs__sim_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 
     if (r)
         return r;
-    r = fgs__sim_stream_get(ctx, stream, &s);
+    r = fgs__sim_sticky(ctx);
+    if (!r)
+        r = fgs__sim_stream_get(ctx, stream, &s);
     if (!r && g->ctx != ctx)
         r = CUDA_ERROR_INVALID_CONTEXT;
     if (!r && fgs__sim_captured(s))
@@ -117,7 +124,12 @@ CUresult fgs__sim_cuGraphUpload(CUgraphExec exec, CUstream stream)
     struct fgs__sim_ctx *ctx;
     CUresult r = exec_of(&ctx, exec, &g);
 
-    return r ? r : fgs__sim_leave(fgs__sim_stream_get(ctx, stream, &s));
+    if (r)
+        return r;
+    r = fgs__sim_sticky(ctx);
+    if (!r)
+        r = fgs__sim_stream_get(ctx, stream, &s);
+    return fgs__sim_leave(r);
 }
 
 /* Launches that run go on: they have their own copies. */
@@ -196,6 +208,9 @@ static CUresult update(CUgraphExec exec, CUgraph graph,
         return r;
     *result = CU_GRAPH_EXEC_UPDATE_ERROR;
     *node = NULL;
+    r = fgs__sim_sticky(ctx);
+    if (r)
+        goto leave;
     from = fgs__sim_graph_of(ctx, graph);
     r = from ? fgs__sim_graph_copy(&now, from, true)
              : CUDA_ERROR_INVALID_VALUE;

@@ -136,7 +136,7 @@ CUresult fgs__sim_cuKernelGetAttribute(int *value, CUfunction_attribute attrib,
     r = borrow(&borrowed);
     if (r)
         return r;
-    r = fgs__sim_enter(&ctx);
+    r = fgs__sim_enter_calm(&ctx);
     if (!r) {
         r = fgs__sim_launched(ctx, (CUfunction)kernel, &f);
         if (!r)

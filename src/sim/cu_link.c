@@ -268,7 +268,7 @@ CUresult fgs__sim_cuLinkDestroy(CUlinkState state)
 {
     struct fgs__sim_link *l;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;

@@ -23,13 +23,20 @@ static CUresult load_image(CUmodule *module, struct fgs__sim_ctx *ctx,
     return CUDA_SUCCESS;
 }
 
+/* An H200 loads lazily within a capture; what EAGER does there is not known,
+ * so it is refused as what allocates. */
+static CUresult enter_load(struct fgs__sim_ctx **ctx)
+{
+    return fgs__sim_lazy() ? fgs__sim_enter(ctx) : fgs__sim_enter_unsafe(ctx);
+}
+
 CUresult fgs__sim_cuModuleLoadDataEx(CUmodule *module, const void *image,
                                      unsigned int count,
                                      CUjit_option *options, void **values)
 {
     struct fgs__sim_jit j;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter_unsafe(&ctx);
+    CUresult r = enter_load(&ctx);
 
     if (r)
         return r;
@@ -56,7 +63,7 @@ CUresult fgs__sim_cuModuleLoad(CUmodule *module, const char *fname)
 {
     struct fgs__sim_jit j;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter_unsafe(&ctx);
+    CUresult r = enter_load(&ctx);
     char *image = NULL;
     size_t bytes = 0;
 

@@ -146,7 +146,7 @@ CUresult fgs__sim_cuPointerGetAttribute(void *data, CUpointer_attribute attrib,
 {
     struct fgs__sim_alloc_info info;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -164,7 +164,7 @@ CUresult fgs__sim_cuPointerGetAttributes(unsigned int n,
 {
     struct fgs__sim_alloc_info info;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
     bool found;
 
     if (r)
@@ -190,7 +190,7 @@ CUresult fgs__sim_cuPointerSetAttribute(const void *value,
 {
     struct fgs__sim_alloc_info info;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
 
     if (r)
         return r;
@@ -264,6 +264,8 @@ CUresult fgs__sim_cuMemPrefetchAsync(CUdeviceptr ptr, size_t count,
     if (r)
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
+    if (!r && fgs__sim_captured(s))
+        r = fgs__sim_capture_refuse(s);
     if (!r)
         r = check_managed(ctx, ptr, count);
     if (!r && device != 0 && device != -1)

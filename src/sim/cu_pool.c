@@ -147,10 +147,13 @@ CUresult fgs__sim_cuMemPoolCreate(CUmemoryPool *pool,
 {
     struct fgs__sim_mempool *p;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
+    r = fgs__sim_capture_unsafe(ctx);
+    if (r)
+        goto leave;
     if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) {
         r = CUDA_ERROR_INVALID_VALUE;
         goto leave;
@@ -334,8 +337,11 @@ CUresult fgs__sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
     (void)minBytesToKeep;
     if (r)
         return r;
-    return fgs__sim_leave(pool_of(pool) ? CUDA_SUCCESS
-                                        : CUDA_ERROR_INVALID_VALUE);
+    if (!pool_of(pool))
+        r = CUDA_ERROR_INVALID_VALUE;
+    else if (fgs__sim_driver.dev)
+        r = fgs__sim_captures_unsafe(fgs__sim_driver.dev);
+    return fgs__sim_leave(r);
 }
 
 static CUresult give(CUmemoryPool *out, CUdevice dev, bool now)

@@ -69,17 +69,30 @@ CUresult fgs__sim_cuStreamDestroy(CUstream stream)
     return fgs__sim_leave(r);
 }
 
+/* The stream of a query or a wait, which a capture forbids. */
+static CUresult waitable(struct fgs__sim_ctx *ctx, CUstream handle,
+                         struct fgs__sim_stream **s)
+{
+    CUresult r = fgs__sim_stream_get(ctx, handle, s);
+
+    if (!r)
+        r = fgs__sim_capture_implicit(*s);
+    if (!r)
+        r = fgs__sim_capture_unsafe(ctx);
+    if (!r && fgs__sim_captured(*s))
+        r = fgs__sim_capture_refuse(*s);
+    return r;
+}
+
 CUresult fgs__sim_cuStreamSynchronize(CUstream stream)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter_unsafe(&ctx);
+    CUresult r = fgs__sim_enter(&ctx);
     struct fgs__sim_stream *s;
 
     if (r)
         return r;
-    r = fgs__sim_stream_get(ctx, stream, &s);
-    if (!r && fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
+    r = waitable(ctx, stream, &s);
     return fgs__sim_leave(r ? r : fgs__sim_stream_wait(s));
 }
 
@@ -102,14 +115,12 @@ static void let_run(struct fgs__sim_ctx *ctx)
 CUresult fgs__sim_cuStreamQuery(CUstream stream)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter_unsafe(&ctx);
+    CUresult r = fgs__sim_enter(&ctx);
     struct fgs__sim_stream *s;
 
     if (r)
         return r;
-    r = fgs__sim_stream_get(ctx, stream, &s);
-    if (!r && fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
+    r = waitable(ctx, stream, &s);
     if (!r && s->head) {
         s->waiting++;
         let_run(ctx);
@@ -333,7 +344,7 @@ CUresult fgs__sim_cuEventQuery(CUevent event)
     if (!e) {
         r = CUDA_ERROR_INVALID_HANDLE;
     } else if (e->capture) {
-        r = CUDA_ERROR_CAPTURED_EVENT;
+        r = fgs__sim_capture_event(e);
     } else if ((r = fgs__sim_capture_unsafe(ctx)) == CUDA_SUCCESS &&
                e->mark && !e->mark->done) {
         m = e->mark;
@@ -367,7 +378,7 @@ CUresult fgs__sim_cuEventSynchronize(CUevent event)
     if (!e) {
         r = CUDA_ERROR_INVALID_HANDLE;
     } else if (e->capture) {
-        r = CUDA_ERROR_CAPTURED_EVENT;
+        r = fgs__sim_capture_event(e);
     } else if ((r = fgs__sim_capture_unsafe(ctx)) == CUDA_SUCCESS && e->mark) {
         w.ctx = e->ctx;
         w.obj = e->mark;
@@ -391,6 +402,8 @@ CUresult fgs__sim_cuEventElapsedTime(float *ms, CUevent start, CUevent end)
     b = event_of(ctx, end);
     if (!ms)
         r = CUDA_ERROR_INVALID_VALUE;
+    else if (a && b && (a->capture || b->capture))
+        r = CUDA_ERROR_CAPTURED_EVENT; /* and the capture goes on */
     else if (!a || !b || !a->mark || !b->mark ||
              (a->flags | b->flags) & CU_EVENT_DISABLE_TIMING)
         r = CUDA_ERROR_INVALID_HANDLE;

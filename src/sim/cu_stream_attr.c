@@ -184,6 +184,8 @@ CUresult fgs__sim_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr,
 
     if (r)
         return r;
+    if (fgs__sim_captured(s))
+        return fgs__sim_leave(fgs__sim_capture_refuse(s));
     if (!fgs__sim_mem_info(ctx->dev->mem, ptr, &info) ||
         info.kind != FGS__SIM_MEM_MANAGED || info.range.lo != ptr ||
         (length && length != info.range.hi - info.range.lo) ||
@@ -191,8 +193,6 @@ CUresult fgs__sim_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr ptr,
          flags != CU_MEM_ATTACH_SINGLE) ||
         (flags == CU_MEM_ATTACH_SINGLE && (s == ctx->legacy || s->thread)))
         r = CUDA_ERROR_INVALID_VALUE;
-    else if (fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
     if (!r) {
         info.flags = flags;
         fgs__sim_mem_tag(ctx->dev->mem, ptr, &info);

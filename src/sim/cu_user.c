@@ -110,7 +110,7 @@ CUresult fgs__sim_cuUserObjectCreate(CUuserObject *out, void *ptr,
 {
     struct fgs__sim_user *u;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -143,7 +143,7 @@ CUresult fgs__sim_cuUserObjectRetain(CUuserObject object, unsigned int count)
 {
     struct fgs__sim_user *u;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -176,7 +176,7 @@ CUresult fgs__sim_cuUserObjectRelease(CUuserObject object, unsigned int count)
 {
     struct fgs__sim_user *u;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;

@@ -127,7 +127,7 @@ CUresult fgs__sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size,
 {
     uint64_t align = alignment > GRANULE ? alignment : GRANULE;
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
 
     if (r)
         return r;
@@ -232,7 +232,7 @@ CUresult fgs__sim_cuMemCreate(CUmemGenericAllocationHandle *handle,
                               unsigned long long flags)
 {
     struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
+    CUresult r = fgs__sim_enter_calm(&ctx);
     struct memory *m;
 
     if (r)

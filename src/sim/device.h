@@ -262,11 +262,19 @@ extern struct fgs__sim_driver fgs__sim_driver;
 /* Lock, and check that cuInit was called; *ctx the current context, alive and
  * without a sticky error.  The lock is held only after CUDA_SUCCESS. */
 CUresult fgs__sim_enter(struct fgs__sim_ctx **ctx);
+/* The same whatever the context's sticky error, for calls that have no work
+ * for the device; which these are is what an H200 answered behind a trap. */
+CUresult fgs__sim_enter_calm(struct fgs__sim_ctx **ctx);
+CUresult fgs__sim_sticky(struct fgs__sim_ctx *ctx);
 CUresult fgs__sim_enter_driver(void);
 /* The same for a call that a capture forbids: in this thread one that is not
- * relaxed, in others a global one, by this thread's mode too.  capture.c */
+ * relaxed, in others a global one, by this thread's mode too.  Which these
+ * are is what an H200 answered (driver 580).  capture.c */
 CUresult fgs__sim_enter_unsafe(struct fgs__sim_ctx **ctx);
 CUresult fgs__sim_capture_unsafe(struct fgs__sim_ctx *ctx);
+CUresult fgs__sim_captures_unsafe(struct fgs__sim_device *dev);
+/* The legacy stream while a blocking one is captured: spoils that capture. */
+CUresult fgs__sim_capture_implicit(struct fgs__sim_stream *s);
 /* Unlock and return r. */
 CUresult fgs__sim_leave(CUresult r);
 
@@ -348,6 +356,10 @@ CUresult fgs__sim_module_load(struct fgs__sim_module **out,
                               struct fgs__sim_ctx *ctx,
                               const struct fgs__sim_image *img,
                               struct fgs__sim_jit *jit);
+/* The mode that $CUDA_MODULE_LOADING sets, LAZY without it as in the driver.
+ * A function of PTX counts as loaded once it is known in either (an H200: also
+ * before any launch); what differs is that a capture allows a lazy load. */
+bool fgs__sim_lazy(void);
 struct fgs__sim_module *fgs__sim_module_of(struct fgs__sim_ctx *ctx,
                                            CUmodule handle);
 /* Texts that are loaded into every context that needs them: library.c. */
@@ -688,6 +700,8 @@ CUresult fgs__sim_capture_refuse(struct fgs__sim_stream *s);
 CUresult fgs__sim_capture_check(struct fgs__sim_ctx *ctx);
 CUresult fgs__sim_capture_record(struct fgs__sim_event *e,
                                  struct fgs__sim_stream *s);
+/* A query of an event that a capture recorded spoils the capture. */
+CUresult fgs__sim_capture_event(struct fgs__sim_event *e);
 CUresult fgs__sim_capture_wait(struct fgs__sim_stream *s,
                                struct fgs__sim_event *e, bool *done);
 void fgs__sim_capture_end(struct fgs__sim_capture *c);

@@ -16,7 +16,7 @@ CUresult fgs__sim_enter_driver(void)
     return CUDA_ERROR_NOT_INITIALIZED;
 }
 
-CUresult fgs__sim_enter(struct fgs__sim_ctx **ctx)
+CUresult fgs__sim_enter_calm(struct fgs__sim_ctx **ctx)
 {
     struct fgs__sim_driver *d = &fgs__sim_driver;
     CUresult r = fgs__sim_enter_driver();
@@ -37,12 +37,25 @@ CUresult fgs__sim_enter(struct fgs__sim_ctx **ctx)
         r = CUDA_ERROR_CONTEXT_IS_DESTROYED;
         goto unlock;
     }
-    r = (CUresult)atomic_load(&(*ctx)->sticky);
-    if (!r)
-        return CUDA_SUCCESS;
+    return CUDA_SUCCESS;
 unlock:
     pthread_mutex_unlock(&d->lock);
     return r;
+}
+
+CUresult fgs__sim_sticky(struct fgs__sim_ctx *ctx)
+{
+    return (CUresult)atomic_load(&ctx->sticky);
+}
+
+CUresult fgs__sim_enter(struct fgs__sim_ctx **ctx)
+{
+    CUresult r = fgs__sim_enter_calm(ctx);
+
+    if (r)
+        return r;
+    r = fgs__sim_sticky(*ctx);
+    return r ? fgs__sim_leave(r) : CUDA_SUCCESS;
 }
 
 CUresult fgs__sim_leave(CUresult r)

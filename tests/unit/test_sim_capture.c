@@ -158,6 +158,7 @@ enum { CALLS = 9 };
 static CUresult unsafe(int which)
 {
     CUdeviceptr p;
+    CUresult r;
     CUmodule m;
     CUevent e;
     void *h;
@@ -172,7 +173,10 @@ static CUresult unsafe(int which)
     case 3:
         return fgs__sim_cuMemFree(x);
     case 4:
-        return fgs__sim_cuModuleLoadData(&m, HEAD AFFINE);
+        setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+        r = fgs__sim_cuModuleLoadData(&m, HEAD AFFINE);
+        unsetenv("CUDA_MODULE_LOADING");
+        return r;
     case 5:
         return fgs__sim_cuModuleUnload(s.module);
     case 6:

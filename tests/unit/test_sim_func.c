@@ -38,7 +38,11 @@ static void function_says_what_it_is(void **state)
     OK(cuFuncIsLoaded(&loaded, f));
     assert_int_equal(loaded, 1);
     OK(cuModuleGetLoadingMode(&mode));
-    assert_int_equal(mode, 1);
+    assert_int_equal(mode, CU_MODULE_LAZY_LOADING);
+    assert_int_equal(setenv("CUDA_MODULE_LOADING", "EAGER", 1), 0);
+    OK(cuModuleGetLoadingMode(&mode));
+    assert_int_equal(mode, CU_MODULE_EAGER_LOADING);
+    assert_int_equal(unsetenv("CUDA_MODULE_LOADING"), 0);
     OK(cuFuncGetParamInfo(f, 2, &at, &bytes));
     assert_int_equal(at, 12);
     assert_int_equal(bytes, 4);

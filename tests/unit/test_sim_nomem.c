@@ -206,17 +206,26 @@ CALL(reserve)
     return fgs__sim_cuMemAddressReserve(&p, 2 << 20, 0, 0, 0);
 }
 
+/* What it answers in a context with a fault: the fault, or as ever (graphs
+ * and their objects have no work for the device), or it looks a function up
+ * in the test, which is told already. */
+enum { TOLD, CALM, OTHER };
+
 static const struct {
     const char *name;
     CUresult (*call)(void);
+    int after_fault;
 } calls[] = {
-#define ROW(name) { #name, name }
+#define ROW(name)         { #name, name, TOLD }
+#define KIND(name, after) { #name, name, after }
     ROW(thread_stream), ROW(wait_value), ROW(batch), ROW(callback),
-    ROW(old_parameter), ROW(capture_to_graph), ROW(user_object),
-    ROW(retain_object), ROW(add_kernel_node), ROW(add_node_with_edge_data),
-    ROW(add_batch_node), ROW(add_child), ROW(set_kernel), ROW(set_child),
-    ROW(clone_graph), ROW(instantiate), ROW(update), ROW(launch),
-    ROW(alloc_async), ROW(reserve),
+    KIND(old_parameter, OTHER), ROW(capture_to_graph),
+    KIND(user_object, CALM), KIND(retain_object, CALM),
+    KIND(add_kernel_node, OTHER), KIND(add_node_with_edge_data, OTHER),
+    KIND(add_batch_node, CALM), KIND(add_child, CALM),
+    KIND(set_kernel, OTHER), KIND(set_child, CALM), KIND(clone_graph, CALM),
+    ROW(instantiate), ROW(update), ROW(launch), ROW(alloc_async),
+    KIND(reserve, CALM),
 };
 
 /* One run with the n-th allocation failing; did one fail? */
@@ -255,8 +264,8 @@ static void failed_allocation_leaves_no_trace(void **state)
     }
 }
 
-/* After a fault every call says so, whatever it would do. */
-static void every_call_is_told_of_a_fault(void **state)
+/* Which call says so and which does as ever is what an H200 answers. */
+static void calls_with_work_are_told_of_a_fault(void **state)
 {
     struct counting c = { 0, 0, 0 };
     fgs_allocator a = counting_allocator(&c);
@@ -271,16 +280,17 @@ static void every_call_is_told_of_a_fault(void **state)
                                 params), 0);
     CU(cuCtxSynchronize(), ERROR_ILLEGAL_ADDRESS);
     for (size_t i = 0; i < COUNT(calls); i++) {
+        CUresult want = calls[i].after_fault == TOLD
+            ? CUDA_ERROR_ILLEGAL_ADDRESS
+            : CUDA_SUCCESS;
         CUresult r;
 
-        if (calls[i].call == old_parameter || calls[i].call == set_kernel ||
-            calls[i].call == add_kernel_node ||
-            calls[i].call == add_node_with_edge_data)
-            continue; /* they look the function up, which is told already */
+        if (calls[i].after_fault == OTHER)
+            continue;
         r = calls[i].call();
-        if (r != CUDA_ERROR_ILLEGAL_ADDRESS)
+        if (r != want)
             print_error("%s: %d\n", calls[i].name, (int)r);
-        assert_int_equal(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+        assert_int_equal(r, want);
     }
     OK(cuCtxDestroy(s.ctx));
 }
@@ -289,7 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failed_allocation_leaves_no_trace),
-        cmocka_unit_test(every_call_is_told_of_a_fault),
+        cmocka_unit_test(calls_with_work_are_told_of_a_fault),
     };
 
     return cmocka_run_group_tests_name("sim_nomem", tests, NULL, NULL);

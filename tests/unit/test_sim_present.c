@@ -71,7 +71,7 @@ static void device_presents_any_compute_capability(void **state)
             p->block_shared);
         assert_int_equal(load("9.4", p->below), CUDA_SUCCESS);
         assert_int_equal(load("9.4", p->itself), CUDA_SUCCESS);
-        assert_int_equal(load("9.4", p->above), CUDA_ERROR_NO_BINARY_FOR_GPU);
+        assert_int_equal(load("9.4", p->above), CUDA_ERROR_INVALID_PTX);
         sim_close(&s);
     }
 }
@@ -85,12 +85,12 @@ static void code_of_one_architecture_stays_there(void **state)
     cfg.cc = 103;
     sim_open(&cfg, NULL);
     assert_int_equal(load("9.4", "sm_100"), CUDA_SUCCESS);
-    assert_int_equal(load("9.4", "sm_100a"), CUDA_ERROR_NO_BINARY_FOR_GPU);
-    assert_int_equal(load("9.4", "sm_90a"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    assert_int_equal(load("9.4", "sm_100a"), CUDA_ERROR_INVALID_PTX);
+    assert_int_equal(load("9.4", "sm_90a"), CUDA_ERROR_INVALID_PTX);
     sim_clean();
     cfg.cc = 120;
     sim_open(&cfg, NULL);
-    assert_int_equal(load("9.4", "sm_100f"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    assert_int_equal(load("9.4", "sm_100f"), CUDA_ERROR_INVALID_PTX);
     sim_clean();
 }
 
