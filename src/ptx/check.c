@@ -81,6 +81,7 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_BARRIER_RED] = fgs__check_bar_red,
     [FGS__OP_PMEVENT] = fgs__check_hint,
     [FGS__OP_SETMAXNREG] = fgs__check_hint,
+    [FGS__OP_FENCE] = fgs__check_fence,
     [FGS__OP_FENCE_PROXY] = fgs__check_order,
     [FGS__OP_MBAR_INIT] = fgs__check_mbarrier,
     [FGS__OP_MBAR_EXPECT_TX] = fgs__check_mbarrier,

@@ -1,4 +1,4 @@
-/* check_barrier.c -- rules of bar, fence.proxy and mbarrier */
+/* check_barrier.c -- rules of bar, fence and mbarrier */
 #include "ptx/parse.h"
 #include "base/compat.h"
 
@@ -81,6 +81,29 @@ static void join_space(struct fgs__ptx_insn *i)
     i->space[0] = i->mod[FGS__G_SPACE] = FGS__M_NONE;
 }
 
+/* What is acquired is ordered for the cluster's shared memory, what is
+ * released for the block's own (ISA 9.7.15.5). */
+static void check_restrict(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    unsigned to = i->mod[FGS__G_RESTRICT], sem = i->mod[FGS__G_SEM];
+
+    if (sem != (to == FGS__M_RESTRICT_CLUSTER ? FGS__M_ACQUIRE
+                                              : FGS__M_RELEASE))
+        fgs__check_mod_error(c, FGS__G_RESTRICT, "'.%s' requires '.%s'",
+                             fgs__mods[to].word,
+                             to == FGS__M_RESTRICT_CLUSTER ? "acquire"
+                                                           : "release");
+    else if (i->mod[FGS__G_SCOPE] != FGS__M_CLUSTER)
+        fgs__check_mod_error(c, FGS__G_SCOPE, "the scope must be .cluster");
+}
+
+void fgs__check_fence(struct fgs__check *c)
+{
+    if (c->i->mod[FGS__G_RESTRICT])
+        check_restrict(c);
+}
+
 void fgs__check_order(struct fgs__check *c)
 {
     struct fgs__ptx_insn *i = c->i;
@@ -101,8 +124,8 @@ void fgs__check_order(struct fgs__check *c)
     } else {
         need_operands(c, 0);
     }
-    if (restricted && i->mod[FGS__G_SCOPE] != FGS__M_CLUSTER)
-        fgs__check_mod_error(c, FGS__G_SCOPE, "the scope must be .cluster");
+    if (restricted && !c->p->failed)
+        check_restrict(c);
     if (!c->p->failed)
         join_space(i);
 }

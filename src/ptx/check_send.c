@@ -1,4 +1,10 @@
-/* check_send.c -- rules of st.async and red.async (ISA 9.7.10.12, 9.7.15.7) */
+/* check_send.c -- rules of st.async and red.async (ISA 9.7.10.12, 9.7.15.7)
+ *
+ * The 13.4 assembler takes some forms without a barrier that the ISA does not
+ * have.  Of a st.async that is weak it makes no code at all, of red.async with
+ * another operation than .add it makes an addition: both are refused.  Of
+ * red.async.relaxed it makes the code of .release, so it is that here too.
+ */
 #include "ptx/parse.h"
 
 /* To shared memory of the cluster, tracked by an mbarrier. */
@@ -14,6 +20,8 @@ static void check_tracked(struct fgs__check *c)
         fgs__check_mod_error(c, FGS__G_COMPLETION, "'.%s' is for "
                              ".shared::cluster",
                              fgs__mods[i->mod[FGS__G_COMPLETION]].word);
+    else if (red && i->space[0] == FGS__M_SHARED_CTA)
+        fgs__check_error(c, "the destination is in .shared::cluster");
     else if (red && (i->mod[FGS__G_SEM] != FGS__M_RELAXED ||
                      i->mod[FGS__G_SCOPE] != FGS__M_CLUSTER))
         fgs__check_error(c, "'.relaxed.cluster' is needed");
@@ -32,12 +40,17 @@ static void check_release(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     unsigned scope = i->mod[FGS__G_SCOPE];
+    bool red = i->op == FGS__OP_RED_ASYNC;
 
     if (i->space[0] && i->space[0] != FGS__M_GLOBAL)
         fgs__check_error(c, "'.mbarrier::complete_tx::bytes' is needed");
-    else if (i->mod[FGS__G_SEM] != FGS__M_RELEASE ||
+    else if ((!red && i->mod[FGS__G_SEM] != FGS__M_RELEASE) ||
              (scope != FGS__M_GPU && scope != FGS__M_SYS))
         fgs__check_error(c, "'.release' with '.gpu' or '.sys' is needed");
+    else if (red && i->mod[FGS__G_ATOM] != FGS__M_ATOM_ADD)
+        fgs__check_mod_error(c, FGS__G_ATOM, "only .add goes to global memory");
+    else if (i->mod[FGS__G_MMIO] && i->mod[FGS__G_SEM] != FGS__M_RELEASE)
+        fgs__check_mod_error(c, FGS__G_MMIO, "'.mmio' requires '.release'");
     else if (i->mod[FGS__G_MMIO] && scope != FGS__M_SYS)
         fgs__check_mod_error(c, FGS__G_MMIO, "'.mmio' requires '.sys'");
     else if (i->mod[FGS__G_VEC] || i->type[0] == FGS__T_B128)
