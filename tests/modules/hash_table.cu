@@ -14,7 +14,7 @@ __device__ unsigned find(unsigned key)
     unsigned at = key * 2654435761u >> 22;
 
     for (;; at = (at + 1) % 1024) {
-        unsigned long long was = slot[at];
+        unsigned long long was = *(volatile unsigned long long *)&slot[at];
         while (!was) {
             was = atomicCAS(&slot[at], 0ull, key + 1ull);
             if (!was)

@@ -19,6 +19,10 @@ one()
         # What is for debugging is assembled as it is.
         how=-O1
         grep -q '^\.target.*debug' "$f" && how=-g
+        # Compute capability 9.0 runs what is for a lower one.
+        case ${arch#sm_} in
+        [0-8][0-9]) arch=sm_90 ;;
+        esac
         "$TC/bin/ptxas" $how -arch="$arch" "$f" -o "${f%.ptx}.cubin" ||
             return 1
     done

@@ -222,7 +222,8 @@ void mirror_fp16(const uint32_t *in, void *to)
         /* the integer of an infinity is the largest, which is odd, or the
          * least, which is even */
         out[2048 + i] = (uint32_t)(n < h) + 2u * (h == n) +
-            4u * (isinf(h) ? h < 0 ? UINT32_MAX : 1u : 0u) + 8u * (isinf(most) ? most > 0 : (uint32_t)(long)most & 1u) +
+            4u * (isinf(h) ? h < 0 ? UINT32_MAX : 1u : 0u) +
+            8u * (isinf(most) ? most > 0 : (uint32_t)(long)most & 1u) +
             16u * (h >= n && n >= h);
         memcpy(out + 3072 + i, &left, 4);
     }

@@ -256,6 +256,7 @@ static bool run_module(const struct row *r, const char *dir, int k)
 {
     char entry[300] = "run";
     const char *target, *named;
+    bool bound;
     int cc;
 
     if (!read_module(dir, r->name, k, "ptx"))
@@ -265,13 +266,14 @@ static bool run_module(const struct row *r, const char *dir, int k)
     assert_true(target && sscanf(target, ".target sm_%d", &cc) == 1);
     if (named)
         sscanf(named, "//: entry %299s", entry);
-    /* A letter binds to one compute capability, and so does a cubin. */
-    open_device(strpbrk(target, ",\n")[-1] == 'a' ? cc : cc < 107 ? 107 : cc);
-    if (!on_sim() && cc != d.cc)
+    /* A letter binds to one compute capability. */
+    bound = strpbrk(target, ",\n")[-1] == 'a';
+    open_device(bound ? cc : cc < 107 ? 107 : cc);
+    if (!on_sim() && (bound ? cc != d.cc : cc > d.cc))
         return true;
     print_message("%s%s %d: compute capability %d on %d\n", dir, r->name, k, cc,
                   d.cc);
-    if (!on_sim())
+    if (!on_sim() && d.cc == 90) /* make.sh has made it for this one */
         assert_true(read_module(dir, r->name, k, "cubin"));
     run(r, entry);
     compare(r);
