@@ -288,8 +288,10 @@ static void check_indirect(struct fgs__check *c)
     t = o->sym->targets;
     if (t->proto)
         check_against(c, t->proto);
+    /* A name of the list that is unknown was an error there. */
     for (uint32_t k = 0; k < t->count && !c->p->failed; k++)
-        check_against(c, t->list[k].sym->func);
+        if (t->list[k].sym)
+            check_against(c, t->list[k].sym->func);
 }
 
 void fgs__check_call(struct fgs__check *c)
