@@ -1,4 +1,4 @@
-/* exec_shape.c -- how the addresses of a warp lie, and whether all are inside */
+/* exec_shape.c -- how a warp's addresses lie, and whether all are inside */
 #include "sim/access.h"
 #include "sim/lanes.h"
 

@@ -1,8 +1,9 @@
 /* mbar_insn.c -- the mbarrier instructions
  *
  * A block's barriers are touched by one worker alone, the one that runs all
- * SMs of its cluster, so an operation is atomic and ordered as it stands.  What the ISA leaves undefined
- * is a reported fault here, as far as it can be seen at the object.
+ * SMs of its cluster, so an operation is atomic and ordered as it stands.  What
+ * the ISA leaves undefined is a reported fault here, as far as it can be seen
+ * at the object.
  */
 #include "sim/access.h"
 #include "sim/cluster.h"

@@ -121,7 +121,8 @@ static FGS__INLINE FGS__UNUSED double two_to(int n)
     return bits_double((uint64_t)(n + 1023) << 52);
 }
 
-static FGS__INLINE FGS__UNUSED double of_narrow(enum narrow_id id, uint32_t code)
+static FGS__INLINE FGS__UNUSED double of_narrow(enum narrow_id id,
+                                                uint32_t code)
 {
     const struct narrow *f = &narrows[id];
     uint32_t m = code & ((1u << f->man) - 1), e = code >> f->man;
