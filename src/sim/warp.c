@@ -373,6 +373,24 @@ meet_elsewhere(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return i + 1;
 }
 
+/* Of lanes that are all here, those whose partners name the same lanes: who
+ * waits for a lane does not go on because it comes by with another mask, as in
+ * a round of a loop that the waiting lane has left. */
+static uint32_t agreeing(const uint32_t *member, uint32_t live, uint32_t ok)
+{
+    uint32_t left = 0, lane, rest;
+
+    for (lane = 0; lane < 32; lane++) {
+        if (!(ok >> lane & 1))
+            continue;
+        for (rest = member[lane] & live; rest; rest &= rest - 1)
+            if (member[__builtin_ctz(rest)] != member[lane])
+                break;
+        left |= (uint32_t)!rest << lane;
+    }
+    return left;
+}
+
 const struct fgs__sim_insn *fgs__sim_warp_meet(struct fgs__sim_warp *w,
                                                const struct fgs__sim_insn *i,
                                                fgs__sim_ref mask,
@@ -395,6 +413,8 @@ const struct fgs__sim_insn *fgs__sim_warp_meet(struct fgs__sim_warp *w,
         if (m == member[first])
             same |= 1u << lane;
     }
+    if (same != w->exec)
+        ok = agreeing(member, w->live, ok);
     if (!ok) {
         if (same != w->exec)
             fgs__sim_warp_split(w, w->exec & ~same, i);
