@@ -64,12 +64,13 @@ static bool uniform(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 
 /* How many threads arrive.  The count is a multiple of the warp size and so
  * takes in whole warps: the lanes that a last warp lacks, or that exited,
- * come along with the rest of it. */
+ * come along with the rest of it, of lanes that come apart with the first. */
 static uint32_t arriving(const struct fgs__sim_warp *w, bool counted)
 {
-    return counted && w->exec == w->live
-               ? 32
-               : (uint32_t)__builtin_popcount(w->exec);
+    bool first = w->exec >> __builtin_ctz(w->live) & 1;
+
+    return (uint32_t)__builtin_popcount(w->exec) +
+        (counted && first ? (uint32_t)__builtin_popcount(~w->live) : 0);
 }
 
 /* Count the running lanes in; NULL after a fault. */
