@@ -21,14 +21,16 @@ static inline bool atom_is_nan(uint64_t v)
 
 /* Asked of an H200: global memory keeps an old NaN as it is, unless the
  * operand is one; shared memory prefers the old one.  Else what is passed on
- * becomes quiet, and a new NaN is negative. */
+ * becomes quiet, and a new NaN is negative.  A NaN in its low word alone goes
+ * on as it is in global memory: 0x7ff0000000000001 does, 0xfff4000000000001
+ * does not; what lies between was not asked. */
 static inline uint64_t atom_add_f64(uint64_t old, uint64_t b, bool shared)
 {
     uint64_t quiet = 1ull << 51;
     double sum;
 
     if (atom_is_nan(b) && !(shared && atom_is_nan(old)))
-        return b | quiet;
+        return shared || b << 12 >> 44 ? b | quiet : b;
     if (atom_is_nan(old))
         return shared ? old | quiet : old;
     sum = bits_double(old) + bits_double(b);
