@@ -358,11 +358,13 @@ static uint64_t to_half(const struct fgs__sim_insn *i, uint64_t v)
     return (flags & PZO) && code == 0x8000 ? 0 : code;
 }
 
-/* A half as it is read: f32 of the same value. */
-static uint64_t widened(uint32_t from, uint64_t v)
+/* A half as it is read: f32 of the same value.  To f64 a NaN keeps its payload
+ * (seen on an H200). */
+static uint64_t widened(uint32_t from, bool keep, uint64_t v)
 {
     if (from & WAS_F16)
-        return bits_of_f32(fix_f32(float_of_f16((uint32_t)v)));
+        return bits_of_f32(keep ? float_of_f16((uint32_t)v)
+                                : fix_f32(float_of_f16((uint32_t)v)));
     return from & WAS_BF16 ? (uint32_t)v << 16 : v;
 }
 
@@ -373,11 +375,12 @@ HANDLER(cvt_any)
     const void *a = fgs__sim_at(w, i->op[CVT_A]);
     void *d = fgs__sim_at(w, i->op[CVT_D]);
     uint64_t t[LANES];
+    bool keep = to == FGS__T_F64 && !(i->aux[AUX_FLAGS] & 0xff);
     int k;
 
     fesetround((int)i->aux[AUX_ROUND]);
     for (k = 0; k < LANES; k++) {
-        uint64_t v = widened(i->aux[AUX_FROM], read_bits(a, reg_a, k));
+        uint64_t v = widened(i->aux[AUX_FROM], keep, read_bits(a, reg_a, k));
 
         t[k] = to == FGS__T_F32 ? to_f32(i, v)
             : to == FGS__T_F64  ? to_f64(i, v)

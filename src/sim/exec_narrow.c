@@ -115,6 +115,23 @@ MAP1(f16x2_e4m3, l_u32, l_u16,
 MAP1(f16x2_e5m2, l_u32, l_u16,
      f16_of_e5m2(x & 0xffu) | f16_of_e5m2(x >> 8) << 16)
 
+/* The assembler makes .rna of integers for sm_80 to sm_90: half a unit is added
+ * to what is finite, and .satfinite steps back by one unit from all the rest,
+ * NaNs too.  A NaN keeps its sign and what fits of its payload, which may be
+ * nothing (so seen on an H200). */
+static inline uint32_t tf32_of(uint32_t u)
+{
+    return (u + ((u & 0x7fffffff) < 0x7f800000 ? 0x1000 : 0)) & 0xffffe000;
+}
+
+static inline uint32_t tf32_finite(uint32_t u)
+{
+    return u - ((u & 0x7fffffff) >= 0x7f800000 ? 0x2000 : 0);
+}
+
+MAP1(tf32_rna, l_u32, l_u32, tf32_of(x))
+MAP1(tf32_rna_satfinite, l_u32, l_u32, tf32_finite(tf32_of(x)))
+
 /* The handler of a form that has one of its own; NULL = the general one. */
 static fgs__sim_fn fast_of(unsigned to, unsigned from, uint32_t flags)
 {
@@ -177,8 +194,12 @@ bool FGS__LEVEL(fgs__sim_sel_narrow)(struct fgs__sim_decoder *d,
         (src->mod[FGS__G_PZO] ? PZO : 0) |
         (src->mod[FGS__G_SATFINITE] ? SATFINITE : 0) |
         (scaled ? SCALED : 0) | (random ? RANDOM : 0);
-    out->run = round == FGS__M_RN
-        ? fast_of(src->type[0], src->type[1], out->aux[AUX_FLAGS]) : NULL;
+    if (round == FGS__M_RN)
+        out->run = fast_of(src->type[0], src->type[1], out->aux[AUX_FLAGS]);
+    else if (round == FGS__M_RNA)
+        out->run = out->aux[AUX_FLAGS] ? tf32_rna_satfinite : tf32_rna;
+    else
+        out->run = NULL;
     if (!out->run)
         out->run = cvt_narrow;
     return true;
