@@ -167,7 +167,8 @@ static FGS__INLINE FGS__UNUSED double high_float(uint64_t v, int e)
 {
     double d = bits_double((v >> 20) | 0x4330000000000000ull) - 0x1p52;
 
-    return d * power_of_two(e);
+    /* in two steps: the second factor alone may be subnormal */
+    return d * 0x1p-21 * power_of_two(e + 21);
 }
 
 static FGS__INLINE FGS__UNUSED double raw_rcp_f64(double x)
@@ -296,8 +297,9 @@ static FGS__INLINE FGS__UNUSED float div_approx(float a, float b, bool ftz,
     float s = is_small(b, ftz) ? 0x1p24f : full && m > 0x1p126f ? 0.25f : 1.0f;
 
     float x = a * s, y = raw_rcp(b * s);
-    /* .ftz looks at the exact product */
-    bool tiny = ftz && __builtin_fabs((double)x * (double)y) < 0x1p-126;
+    /* .ftz as that of mul */
+    bool tiny = ftz &&
+        __builtin_fabs((double)x * (double)y) < 0x1p-126 - 0x1p-151;
 
     return tiny ? __builtin_copysignf(0.0f, x * y) : x * y;
 }

@@ -39,10 +39,11 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
 
 /* The second NaN of add, sub, mul goes on, the first of div; the order b, c, a
  * of fma is seen for b before c only. */
-/* .ftz looks at the exact result (seen on an H200): what would be rounded up
- * to the least normal number is zero.  Rare, so the lanes are asked at once;
- * `exact` says whether the magnitude of lane k lies below it. */
-#define SETTLE(d, exact)                                                       \
+/* .ftz looks at the result as it is when 24 bits may have any exponent (seen on
+ * an H200): what only the coarser steps of subnormal numbers round up to the
+ * least normal one is zero.  Rare, so the lanes are asked at once; `tiny` says
+ * whether lane k is so. */
+#define SETTLE(d, tiny)                                                        \
     do {                                                                       \
         uint32_t least = 0;                                                    \
         int k;                                                                 \
@@ -51,39 +52,60 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
         if (FGS__LIKELY(!least) || !i->aux[AUX_FTZ])                           \
             break;                                                             \
         for (k = 0; k < LANES; k++)                                            \
-            if (__builtin_fabsf(d[k]) == 0x1p-126f && (exact))                 \
+            if (__builtin_fabsf(d[k]) == 0x1p-126f && (tiny))                  \
                 d[k] = __builtin_copysignf(0, d[k]);                           \
     } while (0)
+
+/* Magnitudes below it are tiny, and it too where the rounding is away from
+ * zero; to nearest the number between two steps goes to the even one. */
+static FGS__INLINE double tiny_bound(const struct fgs__sim_insn *i)
+{
+    return i->aux[AUX_ROUND] == FE_TONEAREST ? 0x1p-126 - 0x1p-151
+                                             : 0x1p-126 - 0x1p-150;
+}
+
+/* Is m, or m and a bit, which is the sign of err, tiny? */
+static FGS__INLINE bool is_tiny(double m, double err,
+                                const struct fgs__sim_insn *i)
+{
+    double t = tiny_bound(i);
+
+    return m < t || (m == t && (i->aux[AUX_ROUND] == FE_TONEAREST ? err < 0
+                                                                  : err <= 0));
+}
 
 static FGS__UNUSED void settle_mul(l_f32 *d, const l_f32 *a, const l_f32 *b,
                                    const struct fgs__sim_insn *i)
 {
-    SETTLE(d, __builtin_fabs((double)flush_f32(a[k]) *
-                             (double)flush_f32(b[k])) < 0x1p-126);
+    SETTLE(d, is_tiny(__builtin_fabs((double)flush_f32(a[k]) *
+                                     (double)flush_f32(b[k])), 0, i));
 }
 
 static FGS__UNUSED void settle_div(l_f32 *d, const l_f32 *a, const l_f32 *b,
                                    const struct fgs__sim_insn *i)
 {
-    SETTLE(d, __builtin_fabs((double)flush_f32(a[k])) <
-              __builtin_fabs((double)flush_f32(b[k])) * 0x1p-126);
+    double t = tiny_bound(i);
+
+    SETTLE(d, is_tiny(t, __builtin_fabs((double)flush_f32(a[k])) -
+                      __builtin_fabs((double)flush_f32(b[k])) * t, i));
 }
 
 /* The product is exact in f64, the sum is with its error. */
-static bool sum_is_tiny(float x, float y, float z)
+static bool sum_is_tiny(float x, float y, float z,
+                        const struct fgs__sim_insn *i)
 {
     double p = (double)flush_f32(x) * (double)flush_f32(y);
     double c = (double)flush_f32(z), s = p + c, v = s - p;
-    double err = (p - (s - v)) + (c - v), m = __builtin_fabs(s);
+    double err = (p - (s - v)) + (c - v);
 
-    return m < 0x1p-126 || (m <= 0x1p-126 && (s < 0 ? err > 0 : err < 0));
+    return is_tiny(__builtin_fabs(s), s < 0 ? -err : err, i);
 }
 
 static FGS__UNUSED void settle_fma(l_f32 *d, const l_f32 *a, const l_f32 *b,
                                    const l_f32 *c,
                                    const struct fgs__sim_insn *i)
 {
-    SETTLE(d, sum_is_tiny(a[k], b[k], c[k]));
+    SETTLE(d, sum_is_tiny(a[k], b[k], c[k], i));
 }
 
 #define ARITH2(name, OP, P, Q)                                                 \

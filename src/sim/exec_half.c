@@ -33,15 +33,17 @@ static void flush_all(l_u16 *t, const l_u16 *a, int n)
         t[k] = flush_f16(a[k]);
 }
 
-/* .ftz of f16 looks at the result before it is rounded (an H200). */
+/* .ftz of f16 looks at the result as it is when 11 bits may have any exponent
+ * (an H200): what would be the least normal number then stays. */
 static void flush_exact(l_f32 *c, int n)
 {
+    const float least = 0x1p-14f - 0x1p-26f;
     int k;
 
     FGS__EACH
     for (k = 0; k < n; k++)
-        c[k] = __builtin_fabsf(c[k]) < 0x1p-14f ? __builtin_copysignf(0, c[k])
-                                                : c[k];
+        c[k] = __builtin_fabsf(c[k]) < least ? __builtin_copysignf(0, c[k])
+                                             : c[k];
 }
 
 /* A source as f32; `t` holds it flushed. */
