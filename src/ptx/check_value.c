@@ -112,6 +112,10 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
 {
     const char *why = "this operand is not allowed here";
 
+    if (use & FGS__USE_DEST && o->kind == FGS__O_REG && o->offset) {
+        fgs__check_operand_error(c, o, "a sum is no place for the result");
+        return false;
+    }
     if (use & FGS__USE_DEST) {
         if (o->kind == FGS__O_REG)
             return check_reg(c, o, t, use);

@@ -261,6 +261,14 @@ static bool parse_not(struct fgs__parse *p, struct fgs__ptx_operand *o,
     return parse_constant(p, o);
 }
 
+/* The assembler takes register + constant as any source, and adds; ISA 6.4.1
+ * has it for addresses, so it is read where an address is an operand. */
+static bool parse_sum(struct fgs__parse *p, struct fgs__ptx_operand *o)
+{
+    return o->kind != FGS__O_REG || !p->sum || !fgs__parse_accept(p, '+') ||
+        parse_offset(p, &o->offset);
+}
+
 static bool parse_plain(struct fgs__parse *p, struct fgs__ptx_operand *o,
                         bool label, bool strict, int depth)
 {
@@ -285,7 +293,7 @@ static bool parse_plain(struct fgs__parse *p, struct fgs__ptx_operand *o,
     case '!':
         return parse_not(p, o, strict);
     case FGS__TOK_NAME:
-        return parse_name(p, o, label, strict);
+        return parse_name(p, o, label, strict) && parse_sum(p, o);
     case FGS__TOK_INT:
     case FGS__TOK_F32:
     case FGS__TOK_F64:
@@ -424,6 +432,7 @@ static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
     bool ok;
     unsigned n;
 
+    p->sum = i->op == FGS__OP_MAPA || i->op == FGS__OP_GETCTARANK;
     p->tensor = i->op >= FGS__OP_TENSOR_COPY &&
         i->op <= FGS__OP_TENSOR_PREFETCH; /* rows that follow each other */
     n = parse_list(p, list, label, &ok);

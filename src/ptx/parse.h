@@ -78,6 +78,7 @@ struct fgs__parse {
     size_t reg_cap, reg_count;
     uint32_t dynamic_align;      /* of extern shared arrays in use, 0 = none */
     bool tensor;                 /* [map, {coordinates}] may stand here      */
+    bool sum;                    /* register + constant may stand here       */
     struct fgs__ptx_sym *label;  /* declared by the statement before, or NULL */
     uint64_t param_top, param_most; /* places of the body's .param variables */
 };

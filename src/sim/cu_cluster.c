@@ -4,7 +4,9 @@
  * INVALID_CLUSTER_SIZE: a grid that the cluster does not divide, dimensions of
  * which one is 0, more than 8 blocks without the function's consent or more
  * than 16 at all, others than the function requires, none where it wants some,
- * more than its .maxclusterrank.  Three times 0 is as good as not given.
+ * more than its .maxclusterrank.  Three times 0 is as good as not given.  A
+ * device below compute capability 9.0 has no clusters but those of one block:
+ * there the same result is our choice, none was at hand to ask.
  */
 #include "sim/cluster.h"
 #include "sim/graph.h"
@@ -63,7 +65,7 @@ static uint32_t most_blocks(const struct fgs__sim_func *f,
     most = consent ? FGS__SIM_CLUSTER_MOST : FGS__SIM_CLUSTER_PORTABLE;
     if (f->func->maxclusterrank && f->func->maxclusterrank < most)
         most = f->func->maxclusterrank;
-    return most;
+    return f->module->ctx->dev->cfg.cc < 90 ? 1 : most;
 }
 
 /* Blocks of a cluster, 0 = too many. */

@@ -15,8 +15,9 @@ static uint64_t source(const struct fgs__sim_warp *w,
 {
     const void *src = fgs__sim_at(w, i->op[OP_SRC]);
 
-    return i->aux[AUX_BITS] == 64 ? ((const uint64_t *)src)[lane]
-                                  : ((const uint32_t *)src)[lane];
+    return i->aux[AUX_BITS] == 64
+               ? ((const uint64_t *)src)[lane] + (uint64_t)i->imm
+               : (uint32_t)(((const uint32_t *)src)[lane] + (uint64_t)i->imm);
 }
 
 /* A generic address must point to shared memory. */
@@ -84,6 +85,12 @@ bool fgs__sim_sel_mapa(struct fgs__sim_decoder *d,
     out->op[OP_SRC] = fgs__sim_ref_of(d, &src->operand[1], type);
     out->op[OP_RANK] = mapa ? fgs__sim_ref_of(d, &src->operand[2], FGS__T_U32)
                             : FGS__SIM_NOREF;
+    if (src->operand[1].kind == FGS__O_REG)
+        out->imm = src->operand[1].offset;
+    if (mapa && src->operand[2].offset) {
+        fgs__sim_decode_error(d, src, "a rank plus a constant is not executed");
+        return false;
+    }
     out->run = mapa ? run_mapa : run_rank;
     return out->op[OP_DST] != FGS__SIM_NOREF &&
         out->op[OP_SRC] != FGS__SIM_NOREF &&
