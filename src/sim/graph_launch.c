@@ -146,6 +146,10 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
         lane = run->lane[k];
         run->tail[k] = NULL; /* somebody stands behind it now */
         joined = behind(n);
+        /* In a graph no event is fired: the port says when the next kernel
+         * of the lane may begin. */
+        if (joined && run->op[k]->kind == FGS__SIM_OP_KERNEL)
+            run->op[k]->u.kernel.trigger_port = n->deps.item[i].data.from_port;
     }
     if (!lane)
         lane = lane_make(ctx);
@@ -160,6 +164,8 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (op->kind == FGS__SIM_OP_KERNEL) {
         op->u.kernel.programmatic = joined;
+        op->u.kernel.trigger = NULL;
+        op->u.kernel.trigger_port = 0;
         op->u.kernel.started = NULL;
     }
     if (!n->deps.count && !fgs__sim_op_wait_for(op, run->begin->over))

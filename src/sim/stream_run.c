@@ -214,6 +214,18 @@ static bool all_triggered(const struct fgs__sim_op *op)
         atomic_load_explicit(&g->triggered, memory_order_acquire) == g->blocks;
 }
 
+/* May the next kernel begin?  Behind an edge of launch order when all blocks
+ * have begun, else when all have triggered. */
+static bool lets_next(const struct fgs__sim_op *op)
+{
+    if (op->kind != FGS__SIM_OP_KERNEL || op->u.kernel.trigger ||
+        op->u.kernel.trigger_port != CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER)
+        return all_triggered(op);
+    return (op->state == FGS__SIM_OP_RUNNING ||
+            op->state == FGS__SIM_OP_DONE) &&
+        !fgs__sim_grid_pending(&op->u.kernel.grid);
+}
+
 /* Start programmatic dependents along the queue. */
 static bool start_dependents(struct fgs__sim_device *dev,
                              struct fgs__sim_stream *s)
@@ -229,7 +241,7 @@ static bool start_dependents(struct fgs__sim_device *dev,
         if (next->state != FGS__SIM_OP_QUEUED)
             continue;
         if (next->kind != FGS__SIM_OP_KERNEL || !next->u.kernel.programmatic ||
-            !all_triggered(op) || !legacy_allows(next, &ready) ||
+            !lets_next(op) || !legacy_allows(next, &ready) ||
             !marks_allow(next, &ready))
             break;
         start_kernel(dev, next, dev->now_ps, false);

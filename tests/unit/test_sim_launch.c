@@ -70,6 +70,7 @@ static bool overlaps(int at_start, uint64_t early)
 static void edges_of_a_graph_let_the_next_kernel_in(void **state)
 {
     (void)state;
+    assert_true(overlaps(1, 0));
     assert_true(overlaps(1, 1));
     assert_true(overlaps(0, 1));
     assert_false(overlaps(0, 0));
