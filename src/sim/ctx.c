@@ -102,6 +102,7 @@ static void free_contents(struct fgs__sim_ctx *ctx)
         fgs__sim_stream_free(ctx->streams);
     fgs__sim_print_free(ctx);
     fgs__sim_heap_free(ctx);
+    fgs__sim_arrays_free(ctx);
     fgs__sim_mem_release_owner(ctx->dev->mem, ctx);
 }
 

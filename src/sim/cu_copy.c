@@ -1,5 +1,5 @@
 /* cu_copy.c -- entry points: copies of one to three dimensions */
-#include "sim/device.h"
+#include "sim/array.h"
 
 uint64_t fgs__sim_span(const struct fgs__sim_copy_op *c,
                        const struct fgs__sim_side *side)
@@ -216,16 +216,38 @@ struct corner {
     CUmemorytype type;
     uint64_t host, device;
     uint64_t x, y, z, lod, pitch, height;
+    CUarray array;
 };
 
-static CUresult name_side(struct named *n, const struct corner *at,
-                          const CUDA_MEMCPY3D *c)
+static bool inside(uint64_t at, uint64_t count, uint64_t most)
+{
+    return count <= most && at <= most - count;
+}
+
+static CUresult name_array(struct fgs__sim_ctx *ctx, struct named *n,
+                           const struct corner *at, const CUDA_MEMCPY3D *c)
+{
+    const struct fgs__sim_array *a = fgs__sim_array_of(ctx, at->array);
+
+    if (!a || at->lod || !inside(at->x, c->WidthInBytes, a->pitch) ||
+        !inside(at->y, c->Height, a->rows) ||
+        !inside(at->z, c->Depth, a->planes))
+        return CUDA_ERROR_INVALID_VALUE;
+    n->where = DEVICE;
+    n->pitch = a->pitch;
+    n->slice = a->pitch * a->rows;
+    n->addr = a->va + at->z * n->slice + at->y * n->pitch + at->x;
+    return CUDA_SUCCESS;
+}
+
+static CUresult name_side(struct fgs__sim_ctx *ctx, struct named *n,
+                          const struct corner *at, const CUDA_MEMCPY3D *c)
 {
     uint64_t pitch = at->pitch ? at->pitch : c->WidthInBytes + at->x;
     uint64_t height = at->height ? at->height : c->Height + at->y;
 
     if (at->type == CU_MEMORYTYPE_ARRAY)
-        return CUDA_ERROR_NOT_SUPPORTED; /* there are no arrays */
+        return name_array(ctx, n, at, c);
     if (at->type < CU_MEMORYTYPE_HOST || at->type > CU_MEMORYTYPE_UNIFIED ||
         at->lod || pitch > 0x7fffffff || c->WidthInBytes > pitch ||
         at->x > pitch - c->WidthInBytes || height > UINT64_MAX / 4 / pitch ||
@@ -250,12 +272,12 @@ CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
                                 c->dstDevice,     c->dstXInBytes,
                                 c->dstY,          c->dstZ,
                                 c->dstLOD,        c->dstPitch,
-                                c->dstHeight };
+                                c->dstHeight,     c->dstArray };
     const struct corner src = { c->srcMemoryType, (uintptr_t)c->srcHost,
                                 c->srcDevice,     c->srcXInBytes,
                                 c->srcY,          c->srcZ,
                                 c->srcLOD,        c->srcPitch,
-                                c->srcHeight };
+                                c->srcHeight,     c->srcArray };
     struct named to, from;
     bool dst_host, src_host;
     CUresult r;
@@ -267,9 +289,9 @@ CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
     out->width = c->WidthInBytes;
     out->rows = c->Height;
     out->planes = c->Depth;
-    r = name_side(&to, &dst, c);
+    r = name_side(ctx, &to, &dst, c);
     if (!r)
-        r = name_side(&from, &src, c);
+        r = name_side(ctx, &from, &src, c);
     if (!r)
         r = resolve(ctx, out, &to, &out->dst, &dst_host);
     if (!r)
@@ -282,6 +304,7 @@ CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
 static CUresult block(const CUDA_MEMCPY3D *c, CUstream stream, bool sync)
 {
     struct corner dst, src;
+    struct fgs__sim_ctx *ctx;
     struct request q;
     CUresult r;
 
@@ -291,20 +314,23 @@ static CUresult block(const CUDA_MEMCPY3D *c, CUstream stream, bool sync)
                            c->dstDevice,     c->dstXInBytes,
                            c->dstY,          c->dstZ,
                            c->dstLOD,        c->dstPitch,
-                           c->dstHeight };
+                           c->dstHeight,     c->dstArray };
     src = (struct corner){ c->srcMemoryType, (uintptr_t)c->srcHost,
                            c->srcDevice,     c->srcXInBytes,
                            c->srcY,          c->srcZ,
                            c->srcLOD,        c->srcPitch,
-                           c->srcHeight };
+                           c->srcHeight,     c->srcArray };
     q = (struct request){ .width = c->WidthInBytes, .rows = c->Height,
                           .planes = c->Depth, .stream = stream, .sync = sync };
     if (!q.width || !q.rows || !q.planes)
         return CUDA_SUCCESS;
-    r = name_side(&q.dst, &dst, c);
+    r = fgs__sim_enter(&ctx);
+    if (r)
+        return r;
+    r = name_side(ctx, &q.dst, &dst, c);
     if (!r)
-        r = name_side(&q.src, &src, c);
-    return r ? r : enter_copy(&q);
+        r = name_side(ctx, &q.src, &src, c);
+    return fgs__sim_leave(r ? r : copy(ctx, &q));
 }
 
 static CUDA_MEMCPY3D flat(const CUDA_MEMCPY2D *c)

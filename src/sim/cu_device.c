@@ -161,7 +161,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static CUresult attribute(int *value, CUdevice_attribute attrib)
+CUresult fgs__sim_attribute(int *value, CUdevice_attribute attrib)
 {
     const fgs_sim_config *cfg = &fgs__sim_driver.cfg;
     uint32_t optin = fgs__sim_max_shared(cfg);
@@ -190,7 +190,7 @@ CUresult fgs__sim_cuDeviceGetAttribute(int *value, CUdevice_attribute attrib,
     else if (!value)
         r = CUDA_ERROR_INVALID_VALUE;
     else
-        r = attribute(value, attrib);
+        r = fgs__sim_attribute(value, attrib);
     return fgs__sim_leave(r);
 }
 
@@ -212,9 +212,11 @@ CUresult fgs__sim_cuDeviceComputeCapability(int *major, int *minor,
     if (!r && (!major || !minor))
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r)
-        r = attribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+        r = fgs__sim_attribute(
+            major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     if (!r)
-        r = attribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        r = fgs__sim_attribute(
+            minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     return fgs__sim_leave(r);
 }
 
@@ -233,7 +235,7 @@ CUresult fgs__sim_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
     for (size_t i = 0; !r && i < sizeof id / sizeof id[0]; i++) {
         int v;
 
-        r = attribute(&v, id[i]);
+        r = fgs__sim_attribute(&v, id[i]);
         memcpy((char *)prop + i * sizeof v, &v, sizeof v);
     }
     return fgs__sim_leave(r);

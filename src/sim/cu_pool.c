@@ -60,6 +60,9 @@ static CUresult alloc_from(CUdeviceptr *ptr, size_t bytes,
         return CUDA_ERROR_INVALID_VALUE;
     if (fgs__sim_captured(s))
         return fgs__sim_capture_refuse(s);
+    r = fgs__sim_capture_unsafe(ctx);
+    if (r)
+        return r;
     if (pool->max && bytes > pool->max - (pool->used < pool->max
                                               ? pool->used
                                               : pool->max))
@@ -124,10 +127,12 @@ CUresult fgs__sim_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
         info.range.lo != ptr || info.owner != ctx || info.going ||
         (info.kind != FGS__SIM_MEM_POOL && info.kind != FGS__SIM_MEM_DEVICE))
         goto leave;
-    if (fgs__sim_captured(s)) {
-        r = fgs__sim_capture_refuse(s);
+    /* A graph frees only what it allocates; the capture goes on. */
+    if (fgs__sim_captured(s))
         goto leave;
-    }
+    r = fgs__sim_capture_unsafe(ctx);
+    if (r)
+        goto leave;
     r = CUDA_ERROR_OUT_OF_MEMORY;
     op = fgs__sim_op_make(s, FGS__SIM_OP_FREE);
     if (!op)

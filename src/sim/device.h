@@ -69,7 +69,8 @@ enum fgs__sim_kind {
     FGS__SIM_KIND_GRAPH,
     FGS__SIM_KIND_NODE,
     FGS__SIM_KIND_EXEC,
-    FGS__SIM_KIND_USER
+    FGS__SIM_KIND_USER,
+    FGS__SIM_KIND_ARRAY
 };
 
 /* A handle is a number, no address: serial, kind and slot, in a range where
@@ -97,7 +98,8 @@ enum fgs__sim_memkind {
     FGS__SIM_MEM_MANAGED, /* cuMemAllocManaged: the same                     */
     FGS__SIM_MEM_REGISTERED, /* the program's own host memory                */
     FGS__SIM_MEM_POOL,   /* cuMemAllocAsync                                  */
-    FGS__SIM_MEM_MAPPED  /* cuMemMap                                         */
+    FGS__SIM_MEM_MAPPED, /* cuMemMap                                         */
+    FGS__SIM_MEM_ARRAY   /* of an array: no pointer of the program           */
 };
 
 struct fgs__sim_mempool {
@@ -236,6 +238,7 @@ struct fgs__sim_ctx {
     struct fgs__sim_event *events;
     struct fgs__sim_capture *captures;
     struct fgs__sim_graph *graphs; /* instantiated ones too                  */
+    struct fgs__sim_array *arrays; /* array.h                                */
 };
 
 /* The driver's only global: driver.c. */
@@ -708,6 +711,11 @@ void fgs__sim_capture_end(struct fgs__sim_capture *c);
 /* Record or wait with the EXTERNAL flag: a node where captured.  cu_graph.c */
 CUresult fgs__sim_event_node(CUevent event, CUstream stream,
                              CUgraphNodeType type);
+
+/* Of a context that is freed; cu_array.c. */
+void fgs__sim_arrays_free(struct fgs__sim_ctx *ctx);
+/* What the device answers for an attribute; cu_device.c. */
+CUresult fgs__sim_attribute(int *value, CUdevice_attribute attrib);
 
 /* Of a device that halts. */
 void fgs__sim_pools_free(struct fgs__sim_device *dev);

@@ -79,6 +79,19 @@ typedef unsigned int CUmemAllocationGranularity_flags;
 typedef unsigned long long CUmemGenericAllocationHandle;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUarray_st *CUarray;
+typedef unsigned int CUarray_format;
+
+typedef struct CUDA_ARRAY_DESCRIPTOR_st {
+    size_t Width, Height;
+    CUarray_format Format;
+    unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+
+typedef struct CUDA_ARRAY3D_DESCRIPTOR_st {
+    size_t Width, Height, Depth;
+    CUarray_format Format;
+    unsigned int NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
 
 typedef struct CUDA_MEMCPY2D_st {
     size_t srcXInBytes, srcY;

@@ -216,7 +216,7 @@ static void wrong_planes_are_refused(void **state)
     CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);
     c = good;
     c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    CU(cuMemcpy2D(&c), ERROR_NOT_SUPPORTED);
+    CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);
     c = good;
     c.srcMemoryType = 9;
     CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);

@@ -206,6 +206,14 @@ CALL(reserve)
     return fgs__sim_cuMemAddressReserve(&p, 2 << 20, 0, 0, 0);
 }
 
+CALL(create_array)
+{
+    CUDA_ARRAY_DESCRIPTOR d = { 16, 16, CU_AD_FORMAT_FLOAT, 1 };
+    CUarray a;
+
+    return fgs__sim_cuArrayCreate(&a, &d);
+}
+
 /* What it answers in a context with a fault: the fault, or as ever (graphs
  * and their objects have no work for the device), or it looks a function up
  * in the test, which is told already. */
@@ -225,7 +233,7 @@ static const struct {
     KIND(add_batch_node, CALM), KIND(add_child, CALM),
     KIND(set_kernel, OTHER), KIND(set_child, CALM), KIND(clone_graph, CALM),
     ROW(instantiate), ROW(update), ROW(launch), ROW(alloc_async),
-    KIND(reserve, CALM),
+    KIND(reserve, CALM), ROW(create_array),
 };
 
 /* One run with the n-th allocation failing; did one fail? */
