@@ -8,6 +8,8 @@
 #define UNSIGNED (T(UE8M0X2) | T(UE5M3X2))
 #define SIGNED   (T(E4M3X2) | T(E5M2X2) | T(E2M3X2) | T(E3M2X2) | T(E2M1X2))
 #define NARROW   (UNSIGNED | SIGNED)
+#define FIXED    T(S2F6X2)
+#define FOURS    (T(E4M3X4) | T(E5M2X4) | T(E2M3X4) | T(E3M2X4) | T(E2M1X4))
 #define PAIRS    (T(F16X2) | T(BF16X2))
 
 static const struct fgs__ptx_type_info *type_of(const struct fgs__ptx_insn *i,
@@ -37,6 +39,12 @@ static struct cvt cvt_of_packed(unsigned d, unsigned s)
         return (struct cvt){ R(RN) | R(RZ) | R(RNA), true, 1 };
     if (db & PAIRS && f32)
         return (struct cvt){ R(RN) | R(RZ) | R(RS), true, 2 };
+    if (db & FOURS && f32)
+        return (struct cvt){ R(RS), true, 1 }; /* a vector of four */
+    if (db & FIXED && (f32 || s == FGS__T_BF16X2))
+        return (struct cvt){ R(RN) | R(RZ), true, f32 ? 2 : 1 };
+    if (sb & FIXED && d == FGS__T_BF16X2)
+        return (struct cvt){ R(RN), true, 1 };
     if (db & PAIRS && sb & NARROW)
         return (struct cvt){ R(RN), true, d == FGS__T_F16X2 &&
                              s == FGS__T_UE8M0X2 ? 0 : 1 };
@@ -71,7 +79,7 @@ static struct cvt cvt_of(unsigned d, unsigned s)
     if (d == s)
         return (struct cvt){ whole, false, 1 };
     if (td->bits == ts->bits) /* between f16 and bf16 */
-        return (struct cvt){ rounds, true, 1 };
+        return (struct cvt){ rounds, false, 1 };
     /* A wider float has every value; bf16 may say how it is rounded. */
     return (struct cvt){ s == FGS__T_BF16 ? rounds : 0, false, 1 };
 }
@@ -113,8 +121,10 @@ static bool takes_relu(const struct fgs__ptx_insn *i)
 
     if (s & UNSIGNED || round == FGS__M_RNA)
         return false;
+    if ((d | s) & FIXED)
+        return true;
     if (i->type[1] == FGS__T_F32)
-        return d & (SIGNED | PAIRS | T(TF32)) ||
+        return d & (SIGNED | FOURS | PAIRS | T(TF32)) ||
             (d & (T(F16) | T(BF16)) &&
              (round == FGS__M_RN || round == FGS__M_RZ));
     return (d & SIGNED && s & PAIRS) || (d & PAIRS && s & SIGNED);
@@ -127,11 +137,25 @@ static bool takes_satfinite(const struct fgs__ptx_insn *i)
     unsigned round = i->mod[FGS__G_ROUND];
 
     if (i->type[1] == FGS__T_F32)
-        return d & (NARROW | PAIRS | T(TF32)) ||
+        return d & (NARROW | FIXED | FOURS | PAIRS | T(TF32)) ||
             (d & (T(F16) | T(BF16)) &&
              (round == FGS__M_RN || round == FGS__M_RZ));
-    return (d & NARROW && s & PAIRS) ||
+    return (d & NARROW && s & PAIRS) || (d | s) & FIXED ||
         (i->type[0] == FGS__T_BF16X2 && s & (NARROW & ~T(UE8M0X2)));
+}
+
+/* One scale goes with what becomes narrow, a scale an element with what comes
+ * from it, and with fixed point both ways. */
+static bool takes_scale(const struct fgs__ptx_insn *i)
+{
+    uint64_t d = (uint64_t)1 << i->type[0];
+    uint64_t s = (uint64_t)1 << i->type[1];
+
+    if (i->mod[FGS__G_SCALED] == FGS__M_SCALED_N1)
+        return d & (NARROW & ~T(UE8M0X2)) &&
+            i->mod[FGS__G_ROUND] != FGS__M_RP;
+    return d & FIXED || (i->type[0] == FGS__T_BF16X2 &&
+                         s & ((NARROW & ~T(UE8M0X2)) | FIXED));
 }
 
 static void misplaced(struct fgs__check *c, unsigned group)
@@ -155,7 +179,6 @@ static void check_cvt_mods(struct fgs__check *c)
     const struct fgs__ptx_insn *i = c->i;
     const struct fgs__ptx_type_info *d = type_of(i, 0), *s = type_of(i, 1);
     uint64_t dbit = (uint64_t)1 << i->type[0];
-    uint64_t sbit = (uint64_t)1 << i->type[1];
     bool packed = d->kind == FGS__K_PACK || s->kind == FGS__K_PACK;
     bool bf16 = i->type[0] == FGS__T_BF16 || i->type[1] == FGS__T_BF16;
 
@@ -176,15 +199,13 @@ static void check_cvt_mods(struct fgs__check *c)
                          ".ftz");
     else if (i->mod[FGS__G_PZO] && !takes_pzo(i))
         misplaced(c, FGS__G_PZO);
-    else if (dbit & SIGNED && !i->mod[FGS__G_SATFINITE])
+    else if (dbit & (SIGNED | FIXED | FOURS) && !i->mod[FGS__G_SATFINITE])
         fgs__check_error(c, "type .%s needs .satfinite", d->word);
     else if (i->mod[FGS__G_RELU] && !takes_relu(i))
         misplaced(c, FGS__G_RELU);
     else if (i->mod[FGS__G_SATFINITE] && !takes_satfinite(i))
         misplaced(c, FGS__G_SATFINITE);
-    else if (i->mod[FGS__G_SCALED] &&
-             (i->type[0] != FGS__T_BF16X2 ||
-              !(sbit & (NARROW & ~T(UE8M0X2)))))
+    else if (i->mod[FGS__G_SCALED] && !takes_scale(i))
         misplaced(c, FGS__G_SCALED);
 }
 
@@ -196,6 +217,30 @@ static unsigned width_of(unsigned type)
         type == FGS__T_F16 || type == FGS__T_BF16;
 
     return exact ? 0 : FGS__USE_WIDE;
+}
+
+static bool check_four(struct fgs__check *c, const struct fgs__ptx_operand *o)
+{
+    if (o->kind != FGS__O_VEC || o->children != 4) {
+        fgs__check_operand_error(c, o, "a vector of 4 expected");
+        return false;
+    }
+    for (unsigned k = 0; k < 4; k++)
+        if (!fgs__check_value(c, &o->child[k], FGS__T_F32, FGS__USE_SOURCE))
+            return false;
+    return true;
+}
+
+/* Random bits, or a scale: a register only. */
+static void check_extra(struct fgs__check *c, const struct fgs__ptx_operand *o)
+{
+    unsigned scaled = c->i->mod[FGS__G_SCALED];
+
+    if (o->kind != FGS__O_REG)
+        fgs__check_operand_error(c, o, "a register expected");
+    else
+        fgs__check_value(c, o, scaled == FGS__M_SCALED_N1 ? FGS__T_B8
+                         : scaled ? FGS__T_B16 : FGS__T_B32, FGS__USE_SOURCE);
 }
 
 static void check_operands(struct fgs__check *c, unsigned sources)
@@ -214,12 +259,21 @@ static void check_operands(struct fgs__check *c, unsigned sources)
                           FGS__USE_DEST | width_of(i->type[0])))
         return;
     for (k = 1; k <= sources; k++)
-        if (!fgs__check_value(c, &i->operand[k], s, FGS__USE_SOURCE |
+        if ((uint64_t)1 << i->type[0] & FOURS
+            ? !check_four(c, &i->operand[k])
+            : !fgs__check_value(c, &i->operand[k], s, FGS__USE_SOURCE |
                               FGS__USE_SREG | width_of(s)))
             return;
     if (random || scaled)
-        fgs__check_value(c, &i->operand[k], random ? FGS__T_B32 : FGS__T_B16,
-                         FGS__USE_SOURCE);
+        check_extra(c, &i->operand[k]);
+}
+
+static void needs_suffix_a(struct fgs__check *c, struct fgs__ptx_pos at,
+                           const char *what)
+{
+    if (c->p->m->target_suffix != 'a')
+        fgs__parse_error(c->p, at, "%s with %s needs a target with suffix a, "
+                         ".target is %s", c->name, what, c->p->m->target);
 }
 
 static void check_cvt_needs(struct fgs__check *c)
@@ -230,14 +284,19 @@ static void check_cvt_needs(struct fgs__check *c)
     struct fgs__ptx_pos at = c->mod_at[FGS__G_ROUND];
 
     if (i->mod[FGS__G_ROUND] == FGS__M_RS) {
-        if (fgs__check_version(c->p, at, 87, 100, 0, "%s with '.rs'",
-                               c->name) && c->p->m->target_suffix != 'a')
-            fgs__parse_error(c->p, at, "%s with '.rs' needs a target with "
-                             "suffix a, .target is %s", c->name,
-                             c->p->m->target);
+        if (fgs__check_version(c->p, at, 87, 100, 100, "%s with '.rs'",
+                               c->name))
+            needs_suffix_a(c, at, "'.rs'");
     } else if (d & SIGNED && i->mod[FGS__G_ROUND] == FGS__M_RZ) {
         fgs__check_version(c->p, at, 94, 107, 107, "%s of .%s with '.rz'",
                            c->name, type_of(i, 0)->word);
+    } else if ((d | s) & FIXED) {
+        bool rz = i->mod[FGS__G_ROUND] == FGS__M_RZ;
+
+        if (fgs__check_version(c->p, c->type_at[0], rz ? 94 : 91,
+                               rz ? 107 : 100, rz ? 107 : 0,
+                               "%s with .s2f6x2", c->name))
+            needs_suffix_a(c, c->type_at[d & FIXED ? 0 : 1], ".s2f6x2");
     } else if (d & T(TF32) && i->mod[FGS__G_ROUND] != FGS__M_RNA &&
                i->mod[FGS__G_SATFINITE]) {
         fgs__check_version(c->p, at, 86, 100, 0, "%s to .tf32 with "

@@ -52,7 +52,8 @@ static const struct {
     { "half", "f16|f16x2|bf16|bf16x2" },
     { "simd", "u16x2|s16x2|u8x4|s8x4" },
     { "packed",
-      "tf32|e4m3x2|e5m2x2|e2m3x2|e3m2x2|ue8m0x2|ue5m3x2|e2m1x2" },
+      "tf32|e4m3x2|e5m2x2|e2m3x2|e3m2x2|ue8m0x2|ue5m3x2|s2f6x2|"
+      "e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4|e2m1x2" },
 };
 
 /* ---------------------------------------------------------------- hash -- */

@@ -2,9 +2,12 @@
 #include "sim/fp8.h"
 #include "sim/narrow.h"
 
-enum { D, A, B, EXTRA }; /* EXTRA: random bits, or scales                    */
+enum { D, A, B, EXTRA, C, E }; /* EXTRA: random bits, or scales; the sources of
+                                  .x4 are A, B, C, E, the first on top        */
 enum { AUX_TO, AUX_FROM, AUX_ROUND, AUX_FLAGS };
-enum { RELU = 1, PZO = 2, SATFINITE = 4, SCALED = 8, RANDOM = 16 };
+enum { RELU = 1, PZO = 2, SATFINITE = 4, SCALED = 8, RANDOM = 16,
+       DIVIDE = 32, ONE_SCALE = 64 };
+enum { FIXED = NARROW_COUNT }; /* s2f6: no float                             */
 
 static const struct {
     uint8_t type, id, stride, count;
@@ -19,6 +22,12 @@ static const struct {
     { FGS__T_E2M1X2, NARROW_E2M1, 4, 2 },
     { FGS__T_UE5M3X2, NARROW_UE5M3, 8, 2 },
     { FGS__T_UE8M0X2, NARROW_UE8M0, 8, 2 },
+    { FGS__T_S2F6X2, FIXED, 8, 2 },
+    { FGS__T_E5M2X4, NARROW_E5M2, 8, 4 },
+    { FGS__T_E4M3X4, NARROW_E4M3, 8, 4 },
+    { FGS__T_E3M2X4, NARROW_E3M2, 8, 4 },
+    { FGS__T_E2M3X4, NARROW_E2M3, 8, 4 },
+    { FGS__T_E2M1X4, NARROW_E2M1, 4, 4 },
     { FGS__T_F32, NARROW_F32, 32, 1 },
 };
 
@@ -29,18 +38,32 @@ static uint32_t read_reg(const void *at, unsigned bits, int k)
                      : ((const l_u32 *)at)[k];
 }
 
+/* Two's complement with 6 bits behind the point.  MAX_NORM is 127/64 and keeps
+ * its sign; a NaN is the positive one (ISA, cvt, .satfinite). */
+static uint32_t to_fixed(double v, const struct rounding *r)
+{
+    double x = __builtin_fabs(v) * 64;
+
+    x = r->mode == FGS__M_RZ ? __builtin_trunc(x) : __builtin_rint(x);
+    x = x < 127 ? x : 127;
+    return (uint32_t)(int32_t)(__builtin_signbit(v) && v == v ? -x : x) & 0xff;
+}
+
 /* Element `e` (0 = low) of lane k; of two f32 the first is the high one. */
 static double element(const struct fgs__sim_warp *w,
                       const struct fgs__sim_insn *i, int k, unsigned e,
                       unsigned count)
 {
     unsigned from = i->aux[AUX_FROM], stride = formats[from].stride;
-    int at = count == 2 && !e ? B : A;
+    static const uint8_t fours[] = { E, C, B, A };
+    int at = count == 4 ? fours[e] : count == 2 && !e ? B : A;
     uint32_t v;
 
     if (formats[from].id == NARROW_F32)
         return (double)((const l_f32 *)fgs__sim_at(w, i->op[at]))[k];
     v = read_reg(fgs__sim_at(w, i->op[A]), stride * 2, k);
+    if (formats[from].id == FIXED)
+        return (double)(int8_t)(v >> 8 * e) * 0x1p-6;
     return of_narrow((enum narrow_id)formats[from].id,
                      v >> stride * e & ((1u << stride) - 1));
 }
@@ -49,15 +72,46 @@ static uint32_t convert(const struct fgs__sim_insn *i, double v,
                         const struct rounding *r)
 {
     unsigned id = formats[i->aux[AUX_TO]].id;
-    const struct narrow *f = &narrows[id];
+    const struct narrow *f;
     uint32_t flags = i->aux[AUX_FLAGS], code;
 
     if ((flags & RELU) && __builtin_signbit(v) && v == v)
         v = 0;
+    if (id == FIXED)
+        return to_fixed(v, r);
+    f = &narrows[id];
     code = id == NARROW_UE8M0 ? to_ue8m0(v, r) : to_narrow(f, v, r);
     if ((flags & PZO) && f->has_sign && code == 1u << (f->exp + f->man))
         code = 0;
     return id == NARROW_TF32 ? code << 13 : code;
+}
+
+/* Divided by the scale where the result is narrow, and multiplied by it where
+ * the source is.  With one scale for all, subnormals of f32 are 0 (ISA, cvt,
+ * "subnormal numbers"; those of f16 are no subnormals of f32). */
+static double scaled(const struct fgs__sim_insn *i, double v, uint32_t scale)
+{
+    double by = of_narrow(NARROW_UE8M0, scale & 0xff);
+
+    if ((i->aux[AUX_FLAGS] & ONE_SCALE) && __builtin_fabs(v) < 0x1p-126)
+        v = __builtin_copysign(0, v);
+    return i->aux[AUX_FLAGS] & DIVIDE ? v / by : v * by;
+}
+
+/* The random bits of an element.  ISA, cvt: f16 has 13 of its half of rbits,
+ * bf16 all 16.  Of four elements the upper two share the upper half and the
+ * lower two the lower one; those of e2m1 share the upper or the lower byte of
+ * both halves. */
+static void random_of(struct rounding *r, unsigned to, unsigned e,
+                      uint32_t bits)
+{
+    r->random_bits = formats[to].id == NARROW_F16 ? 13 : 16;
+    if (formats[to].count == 4)
+        e /= 2;
+    if (formats[to].type == FGS__T_E2M1X4)
+        r->random = (bits >> (16 + 8 * e) & 0xff) << 8 | (bits >> 8 * e & 0xff);
+    else
+        r->random = bits >> 16 * e & ((1u << r->random_bits) - 1);
 }
 
 HANDLER(cvt_narrow)
@@ -78,11 +132,12 @@ HANDLER(cvt_narrow)
 
             if (flags & (SCALED | RANDOM))
                 extra = read_reg(fgs__sim_at(w, i->op[EXTRA]),
-                                 flags & SCALED ? 16 : 32, k);
+                                 flags & ONE_SCALE ? 8
+                                 : flags & SCALED  ? 16 : 32, k);
             if (flags & SCALED)
-                v *= of_narrow(NARROW_UE8M0, extra >> 8 * e & 0xff);
-            r.random_bits = formats[to].id == NARROW_F16 ? 13 : 16;
-            r.random = extra >> 16 * e & ((1u << r.random_bits) - 1);
+                v = scaled(i, v, flags & ONE_SCALE ? extra : extra >> 8 * e);
+            if (flags & RANDOM)
+                random_of(&r, to, e, extra);
             t[k] |= convert(i, v, &r) << stride * e;
         }
     }
@@ -164,36 +219,48 @@ bool FGS__LEVEL(fgs__sim_sel_narrow)(struct fgs__sim_decoder *d,
     static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_RELU, FGS__G_PZO,
                                       FGS__G_SATFINITE, FGS__G_SCALED };
     int to = format_of(src->type[0]), from = format_of(src->type[1]);
+    static const uint8_t places[] = { A, B, C, E };
     unsigned k, sources, round = src->mod[FGS__G_ROUND];
-    bool scaled = src->mod[FGS__G_SCALED] != FGS__M_NONE;
-    bool random = round == FGS__M_RS;
+    unsigned scale = src->mod[FGS__G_SCALED];
+    bool random = round == FGS__M_RS, down;
+    const struct fgs__ptx_operand *o = src->operand + 1;
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (to < 0 || from < 0 || formats[to].id == NARROW_F32)
         return false;
     sources = formats[from].id == NARROW_F32 ? formats[to].count : 1;
-    if (src->operands != 1 + sources + scaled + random)
+    if (src->operands != 1 + (sources == 4 ? 1 : sources) + (scale || random))
         return false;
+    down = formats[from].id == NARROW_F32 || formats[from].stride > 8;
+    o = o->kind == FGS__O_VEC ? o->child : o;
     out->op[D] = fgs__sim_ref_dst(d, &src->operand[0],
                                   (enum fgs__ptx_type)src->type[0]);
-    for (k = 1; k <= sources; k++)
-        out->op[k] = fgs__sim_ref_of(d, &src->operand[k],
-                                     (enum fgs__ptx_type)src->type[1]);
-    if (scaled || random)
-        out->op[EXTRA] = fgs__sim_ref_of(d, &src->operand[k],
-                                         random ? FGS__T_B32 : FGS__T_B16);
-    if (out->op[D] == FGS__SIM_NOREF || out->op[A] == FGS__SIM_NOREF ||
-        (sources == 2 && out->op[B] == FGS__SIM_NOREF) ||
-        ((scaled || random) && out->op[EXTRA] == FGS__SIM_NOREF))
+    if (out->op[D] == FGS__SIM_NOREF)
         return false;
+    for (k = 0; k < sources; k++) {
+        out->op[places[k]] = fgs__sim_ref_of(d, &o[k], (enum fgs__ptx_type)
+                                             src->type[1]);
+        if (out->op[places[k]] == FGS__SIM_NOREF)
+            return false;
+    }
+    if (scale || random) {
+        out->op[EXTRA] = fgs__sim_ref_of(
+            d, &src->operand[src->operands - 1],
+            random ? FGS__T_B32 : scale == FGS__M_SCALED_N1 ? FGS__T_B8
+                                                            : FGS__T_B16);
+        if (out->op[EXTRA] == FGS__SIM_NOREF)
+            return false;
+    }
     out->aux[AUX_TO] = (uint32_t)to;
     out->aux[AUX_FROM] = (uint32_t)from;
     out->aux[AUX_ROUND] = round;
     out->aux[AUX_FLAGS] = (src->mod[FGS__G_RELU] ? RELU : 0) |
         (src->mod[FGS__G_PZO] ? PZO : 0) |
         (src->mod[FGS__G_SATFINITE] ? SATFINITE : 0) |
-        (scaled ? SCALED : 0) | (random ? RANDOM : 0);
+        (scale ? SCALED : 0) | (random ? RANDOM : 0) |
+        (scale && down ? DIVIDE : 0) |
+        (scale == FGS__M_SCALED_N1 ? ONE_SCALE : 0);
     if (round == FGS__M_RN)
         out->run = fast_of(src->type[0], src->type[1], out->aux[AUX_FLAGS]);
     else if (round == FGS__M_RNA)

@@ -103,7 +103,10 @@ static FGS__UNUSED uint32_t to_narrow(const struct narrow *f, double v,
     e = e == -1023 ? -1022 : e;
     x = e > least ? e : least;
     shift = (unsigned)(52 - f->man + (x - e));
-    shift = shift > 62 ? 62 : shift;
+    if (shift > 62) { /* so small that only "not zero" is left of it */
+        m = m >> (shift - 62 > 63 ? 63 : shift - 62) | (m != 0);
+        shift = 62;
+    }
     q = m >> shift;
     rest = m & (((uint64_t)1 << shift) - 1);
     q += rounds_up(r, negative, q, rest, shift);
