@@ -81,6 +81,8 @@ struct fgs__ptx_reloc {
     struct fgs__ptx_sym *target;
     int64_t addend;
     bool generic;                  /* generic(sym)                           */
+    uint8_t bytes;                 /* 8, or 1: the byte of the address from  */
+    uint8_t shift;                 /* ... this bit on, 0xff00(sym)           */
 };
 
 struct fgs__ptx_sym {
@@ -148,12 +150,21 @@ struct fgs__ptx_operand {
     bool neg;      /* !p, or -reg where the opcode allows it                 */
     uint8_t children;
     uint16_t sreg; /* enum fgs__ptx_sreg */
+    uint16_t select; /* .b3210, .h1 ... of a video instruction, 0 = none      */
     struct fgs__ptx_pos pos;
     struct fgs__ptx_sym *sym;
     int64_t offset;
     uint64_t imm;
     struct fgs__ptx_operand *child; /* array of `children`                   */
 };
+
+/* A selector: its letter is h, so many digits, digit k counted from the last
+ * one that is written. */
+#define FGS__SELECT(half, count, digits)                                       \
+    ((uint16_t)((half) << 15 | (count) << 12 | (digits)))
+#define FGS__SELECT_HALF(s)     ((s) >> 15 != 0)
+#define FGS__SELECT_COUNT(s)    ((s) >> 12 & 7u)
+#define FGS__SELECT_DIGIT(s, k) ((s) >> 3 * (k) & 7u)
 
 enum { FGS__PTX_TYPES = 4 };
 
