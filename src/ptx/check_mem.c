@@ -30,11 +30,54 @@ static void check_mmio(struct fgs__check *c)
 
     if (!i->mod[FGS__G_MMIO])
         return;
-    if (i->mod[FGS__G_SEM] != FGS__M_RELAXED ||
+    if (i->mod[FGS__G_SEM] == FGS__M_WEAK ||
+        i->mod[FGS__G_SEM] == FGS__M_VOLATILE ||
         i->mod[FGS__G_SCOPE] != FGS__M_SYS)
         fgs__check_mod_error(c, FGS__G_MMIO, "'.mmio' requires '.relaxed.sys'");
+    else if (i->mod[FGS__G_SEM] != FGS__M_RELAXED)
+        fgs__check_version(c->p, c->mod_at[FGS__G_SEM], 93, 70, 0, "%s with "
+                           "'.mmio.%s'", c->name,
+                           fgs__mods[i->mod[FGS__G_SEM]].word);
+    else if (i->mod[FGS__G_VEC])
+        fgs__check_mod_error(c, FGS__G_VEC, "'.mmio' is for no vectors");
     else if (i->space[0] && i->space[0] != FGS__M_GLOBAL)
         fgs__check_mod_error(c, FGS__G_MMIO, "'.mmio' is for .global");
+}
+
+/* Words for the caches of global memory, not of a volatile access. */
+static void check_eviction(struct fgs__check *c)
+{
+    static const uint8_t groups[] = { FGS__G_EVICT1, FGS__G_EVICT2,
+                                      FGS__G_CACHE_HINT, FGS__G_PREFETCH };
+    const struct fgs__ptx_insn *i = c->i;
+
+    for (size_t k = 0; k < sizeof groups && !c->p->failed; k++) {
+        unsigned mod = i->mod[groups[k]];
+
+        if (!mod)
+            continue;
+        if (i->space[0] && i->space[0] != FGS__M_GLOBAL)
+            fgs__check_mod_error(c, groups[k], "'.%s' is for .global",
+                                 fgs__mods[mod].word);
+        else if (i->mod[FGS__G_SEM] == FGS__M_VOLATILE &&
+                 groups[k] != FGS__G_PREFETCH)
+            fgs__check_mod_error(c, groups[k], "'.%s' and '.volatile' exclude "
+                                 "each other", fgs__mods[mod].word);
+    }
+}
+
+/* An order is for memory that others see. */
+static void check_order(struct fgs__check *c)
+{
+    unsigned sem = c->i->mod[FGS__G_SEM], space = c->i->space[0];
+
+    if (!sem || sem == FGS__M_WEAK || sem == FGS__M_VOLATILE)
+        return;
+    if (space == FGS__M_LOCAL || space == FGS__M_CONST ||
+        space == FGS__M_PARAM || space == FGS__M_PARAM_ENTRY ||
+        space == FGS__M_PARAM_FUNC)
+        fgs__check_mod_error(c, FGS__G_SEM, "'.%s' is not for .%s",
+                             fgs__mods[sem].word, fgs__mods[space].word);
 }
 
 /* Cache words are hints of plain accesses. */
@@ -119,6 +162,10 @@ void fgs__check_memory(struct fgs__check *c)
         check_mmio(c);
     if (!c->p->failed)
         check_cache(c);
+    if (!c->p->failed)
+        check_eviction(c);
+    if (!c->p->failed)
+        check_order(c);
     if (!c->p->failed)
         check_width(c);
     if (!c->p->failed)

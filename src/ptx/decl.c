@@ -40,7 +40,8 @@ static void skip_ptr(struct fgs__parse *p)
 
     fgs__parse_next(p);
     if (fgs__parse_word(p)->mod &&
-        fgs__mods[fgs__parse_word(p)->mod].group == FGS__G_SPACE)
+        fgs__mods[fgs__parse_word(p)->mod].group == FGS__G_SPACE &&
+        fgs__parse_word(p)->mod != FGS__M_PARAM)
         fgs__parse_next(p);
     if (fgs__parse_word(p)->directive == FGS__D_ALIGN)
         parse_align(p, &align);
@@ -54,7 +55,7 @@ static bool fundamental(enum fgs__ptx_type t)
         (fgs__ptx_types[t].kind != FGS__K_PACK || t == FGS__T_F16X2);
 }
 
-/* .attribute(.managed) of a variable (ISA 5.4.8). */
+/* .attribute(.managed, .unified(1, 2)) of a variable (ISA 5.4.8). */
 static bool parse_attribute(struct fgs__parse *p, struct head *h)
 {
     struct fgs__ptx_pos pos = p->tok.pos;
@@ -62,17 +63,22 @@ static bool parse_attribute(struct fgs__parse *p, struct head *h)
     fgs__parse_next(p);
     if (!fgs__parse_expect(p, '(', "'('"))
         return false;
-    if (strcmp(fgs__parse_word(p)->text, "managed")) {
-        fgs__parse_error(p, p->tok.pos, "'.attribute' other than .managed is "
-                         "not supported yet");
-        return false;
-    }
-    fgs__parse_next(p);
-    if (h->space != FGS__M_GLOBAL)
-        fgs__parse_error(p, pos, "only .global variables are managed");
-    fgs__check_version(p, pos, 40, 30, 0, ".attribute(.managed)");
-    h->managed = true;
-    return fgs__parse_expect(p, ')', "')'");
+    do {
+        bool managed = !strcmp(fgs__parse_word(p)->text, "managed");
+
+        if (h->space != FGS__M_GLOBAL) {
+            fgs__parse_error(p, pos, "only .global variables have attributes");
+        } else if (managed) {
+            fgs__check_version(p, pos, 40, 30, 0, ".attribute(.managed)");
+            fgs__parse_next(p);
+            h->managed = true;
+        } else if (strcmp(fgs__parse_word(p)->text, "unified")) {
+            fgs__parse_expected(p, ".managed or .unified");
+        } else {
+            fgs__skip_unified(p);
+        }
+    } while (!p->failed && fgs__parse_accept(p, ','));
+    return !p->failed && fgs__parse_expect(p, ')', "')'");
 }
 
 static bool head_word(struct fgs__parse *p, struct head *h)
@@ -129,6 +135,8 @@ static bool parse_head(struct fgs__parse *p, struct head *h)
     }
     if (!h->type)
         fgs__parse_expected(p, "a type");
+    if (h->type == FGS__T_PRED && h->vec)
+        fgs__parse_error(p, h->pos, "there are no vectors of predicates");
     if (h->type == FGS__T_PRED && h->space)
         fgs__parse_error(p, h->pos, "predicates live in registers only");
     if (h->type == FGS__T_B128)
@@ -308,11 +316,34 @@ static void place(struct fgs__parse *p, struct fgs__ptx_sym *v)
     p->vars_end = &v->next;
 }
 
+/* A variable that is declared extern may be declared again, or defined, as the
+ * same (ISA 11.4.1): the first symbol stands for both then. */
+static struct fgs__ptx_sym *declared(struct fgs__parse *p,
+                                     const struct fgs__name *n,
+                                     const struct fgs__ptx_sym *v)
+{
+    struct fgs__ptx_sym *old = n->single ? n->single->sym : NULL;
+
+    if (p->func || !old || old->kind != FGS__SYM_VAR ||
+        old->linkage != FGS__LINK_EXTERN || old->space != v->space ||
+        old->type != v->type || old->vec != v->vec ||
+        (old->bytes && v->bytes && old->bytes != v->bytes))
+        return NULL;
+    if (v->linkage != FGS__LINK_EXTERN) {
+        old->linkage = v->linkage;
+        old->pos = v->pos;
+        old->managed = v->managed;
+    }
+    old->bytes = v->bytes ? v->bytes : old->bytes;
+    old->align = v->align > old->align ? v->align : old->align;
+    return old;
+}
+
 static bool parse_var(struct fgs__parse *p, const struct head *h,
                       enum fgs__ptx_linkage linkage)
 {
     struct fgs__tok t = p->tok;
-    struct fgs__ptx_sym *v;
+    struct fgs__ptx_sym *v, *old;
     struct fgs__name *n;
     uint64_t dims[DIMS];
     unsigned count = 0;
@@ -332,9 +363,13 @@ static bool parse_var(struct fgs__parse *p, const struct head *h,
     init = p->tok.kind == '=';
     check_var(p, v, open, init);
     check_const(p, v);
-    if (p->failed || !fgs__scope_declare(p, n, v, 0))
+    old = p->failed ? NULL : declared(p, n, v);
+    if (p->failed || (!old && !fgs__scope_declare(p, n, v, 0)))
         return false;
-    place(p, v);
+    if (!old)
+        place(p, v);
+    else
+        v = old;
     if (!init)
         return true;
     fgs__parse_next(p);
@@ -426,6 +461,11 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
     v = new_sym(p, &h, n, pos);
     if (!v || (h.space && !parse_dims(p, dims, &count, &open)))
         return NULL;
+    if (count > 1)
+        fgs__parse_error(p, pos, "parameter '%s' has more than one dimension",
+                         n->text);
+    if (!h.space && !entry && h.type == FGS__T_PRED)
+        fgs__parse_error(p, pos, "parameter '%s' is a predicate", n->text);
     v->align = h.align;
     if (h.space && !size_of(p, v, dims, count))
         return NULL;

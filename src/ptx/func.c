@@ -1,4 +1,4 @@
-/* func.c -- functions: head, directives, body, places of their variables */
+/* func.c -- functions: head, body, places of their variables */
 #include "ptx/parse.h"
 #include "base/compat.h"
 
@@ -32,122 +32,6 @@ uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
     } while (fgs__parse_accept(p, ','));
     fgs__parse_expect(p, ')', "',' or ')'");
     return bytes;
-}
-
-/* ------------------------------------------------- directives of a head -- */
-
-/* N{,N{,N}} with the rest 1. */
-static void parse_dim3(struct fgs__parse *p, uint32_t dim[3], const char *what)
-{
-    struct fgs__ptx_pos pos = p->tok.pos;
-
-    dim[0] = dim[1] = dim[2] = 1;
-    for (int i = 0; i < 3; i++) {
-        uint64_t v;
-
-        if (!fgs__parse_number(p, UINT32_MAX, &v, what))
-            return;
-        dim[i] = (uint32_t)v;
-        if (!v)
-            fgs__parse_error(p, pos, "%s: 0 is not possible", what);
-        if (i == 2 || !fgs__parse_accept(p, ','))
-            return;
-    }
-}
-
-static void parse_count(struct fgs__parse *p, uint32_t *out, const char *what)
-{
-    uint64_t v;
-
-    if (fgs__parse_number(p, UINT32_MAX, &v, what))
-        *out = (uint32_t)v;
-}
-
-/* Directives of clusters (ISA 11.7, 11.8.1). */
-static void parse_cluster(struct fgs__parse *p, struct fgs__ptx_func *f,
-                          enum fgs__directive d)
-{
-    const char *word = fgs__parse_word(p)->text;
-    struct fgs__ptx_pos pos = p->tok.pos;
-    int ptx = d == FGS__D_BLOCKSARECLUSTERS ? 90 : 78;
-
-    if (!f->entry)
-        fgs__parse_error(p, pos, "'.%s' is for .entry", word);
-    else if (p->m->version < ptx)
-        fgs__parse_error(p, pos, "'.%s' needs PTX ISA %d.%d or later", word,
-                         ptx / 10, ptx % 10);
-    else if (p->m->target_cc < 90)
-        fgs__parse_error(p, pos, "'.%s' needs target sm_90 or later", word);
-    if (p->failed)
-        return;
-    fgs__parse_next(p);
-    if (d == FGS__D_REQNCTAPERCLUSTER)
-        parse_dim3(p, f->reqcluster, ".reqnctapercluster");
-    else if (d == FGS__D_MAXCLUSTERRANK)
-        parse_count(p, &f->maxclusterrank, ".maxclusterrank");
-    else if (d == FGS__D_EXPLICITCLUSTER)
-        f->explicitcluster = true;
-    else
-        f->blocksareclusters = true;
-    if (f->reqcluster[0] && f->maxclusterrank)
-        fgs__parse_error(p, pos, ".reqnctapercluster and .maxclusterrank "
-                         "exclude each other");
-}
-
-bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
-{
-    struct fgs__ptx_pos pos = p->tok.pos;
-    enum fgs__directive d = fgs__parse_word(p)->directive;
-    uint32_t ignored;
-
-    switch (d) {
-    case FGS__D_MAXNTID:
-        fgs__parse_next(p);
-        parse_dim3(p, f->maxntid, ".maxntid");
-        break;
-    case FGS__D_REQNTID:
-        fgs__parse_next(p);
-        parse_dim3(p, f->reqntid, ".reqntid");
-        break;
-    case FGS__D_MINNCTAPERSM:
-    case FGS__D_MAXNCTAPERSM: /* its old name */
-        fgs__parse_next(p);
-        parse_count(p, &f->minnctapersm, ".minnctapersm");
-        break;
-    case FGS__D_MAXNREG:
-        fgs__parse_next(p);
-        parse_count(p, &f->maxnreg, ".maxnreg");
-        break;
-    case FGS__D_MAXCLUSTERRANK:
-    case FGS__D_REQNCTAPERCLUSTER:
-    case FGS__D_EXPLICITCLUSTER:
-    case FGS__D_BLOCKSARECLUSTERS:
-        parse_cluster(p, f, d);
-        break;
-    case FGS__D_ABI_PRESERVE:
-    case FGS__D_ABI_PRESERVE_CONTROL:
-        fgs__parse_next(p);
-        parse_count(p, &ignored, "a register count");
-        break;
-    case FGS__D_NORETURN:
-        if (f->entry)
-            fgs__parse_error(p, pos, ".noreturn is for .func only");
-        fgs__parse_next(p);
-        break;
-    case FGS__D_PRAGMA:
-        fgs__skip_pragma(p);
-        break;
-    case FGS__D_ATTRIBUTE:
-        fgs__parse_error(p, pos, "'.attribute' is not supported yet");
-        break;
-    default:
-        return false;
-    }
-    if (!f->entry && (d == FGS__D_MAXNTID || d == FGS__D_REQNTID))
-        fgs__parse_error(p, pos, "'.maxntid' and '.reqntid' are for .entry");
-    if (f->maxntid[0] && f->reqntid[0])
-        fgs__parse_error(p, pos, ".maxntid and .reqntid exclude each other");
-    return !p->failed;
 }
 
 /* ---------------------------------------------------------------- body -- */
@@ -330,6 +214,23 @@ static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
 }
 
 /* The function's own name: new, or that of an earlier declaration. */
+static uint32_t count_of(const struct fgs__ptx_sym *list)
+{
+    uint32_t n = 0;
+
+    for (; list; list = list->next)
+        n++;
+    return n;
+}
+
+/* Parameters and results of two declarations are as many. */
+static bool same_head(const struct fgs__ptx_func *a,
+                      const struct fgs__ptx_func *b)
+{
+    return a->param_count == b->param_count &&
+        count_of(a->rets) == count_of(b->rets);
+}
+
 static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
                          const struct fgs__tok *t)
 {
@@ -343,6 +244,10 @@ static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
     if (sym && sym->kind == FGS__SYM_FUNC && sym->func->entry == f->entry &&
         !(sym->func->body && f->body)) {
         f->sym = sym;
+        if (!same_head(f, sym->func))
+            fgs__parse_error(p, t->pos, "'%s' is declared with other "
+                             "parameters in line %u", n->text,
+                             (unsigned)sym->func->pos.line);
         if (f->body)
             sym->func = f;
         return;
@@ -408,8 +313,12 @@ static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
 {
     uint32_t rets = 0;
 
+    if (!f->entry && fgs__parse_word(p)->directive == FGS__D_ATTRIBUTE)
+        fgs__skip_attribute(p);
     if (!f->entry && p->tok.kind == '(')
         fgs__func_params(p, FGS__PARAM_FUNC, &f->rets, &rets);
+    if (rets > 1 && f->rets->kind == FGS__SYM_VAR)
+        fgs__parse_error(p, f->rets->pos, "a function has one .param result");
     *name = p->tok;
     f->pos = name->pos;
     if (p->failed || !fgs__parse_expect(p, FGS__TOK_NAME, "a function's name"))
@@ -450,6 +359,8 @@ void fgs__func_parse(struct fgs__parse *p, bool entry,
     fgs__parse_next(p);
     parse_head(p, f, &name);
     f->body = p->tok.kind == '{';
+    if (f->body && linkage == FGS__LINK_EXTERN && !entry)
+        fgs__parse_error(p, f->pos, "an extern function has no body");
     if (!p->failed)
         declare_outside(p, f, &name);
     if (!p->failed && f->body) {

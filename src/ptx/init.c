@@ -98,16 +98,37 @@ static void put_const(struct init *in, struct fgs__ptx_pos pos, uint64_t at,
     store(in, at, &v);
 }
 
-/* name, name+4, generic(name), generic(name)+4 */
-static void put_address(struct init *in, uint64_t at)
+/* May the address of the symbol stand in an initializer? */
+static bool has_address(struct fgs__parse *p, const struct fgs__ptx_sym *s,
+                        const struct fgs__ptx_reloc *r,
+                        struct fgs__ptx_pos pos)
+{
+    bool func = s->kind == FGS__SYM_FUNC;
+
+    if (func && (r->generic || r->addend))
+        fgs__parse_error(p, pos, "the address of function '%s' stands alone",
+                         s->name);
+    else if (!func && (s->kind != FGS__SYM_VAR ||
+                       (s->space != FGS__M_GLOBAL && s->space != FGS__M_CONST)))
+        fgs__parse_error(p, pos, "only addresses of .global and .const "
+                         "variables and of functions are constants");
+    return !p->failed;
+}
+
+/* name, name+4, generic(name), generic(name)+4; of it 8 bytes, or the one from
+ * bit `shift` on. */
+static void put_address(struct init *in, uint64_t at, unsigned bytes,
+                        unsigned shift)
 {
     struct fgs__parse *p = in->p;
     struct fgs__tok t = p->tok;
-    struct fgs__ptx_reloc *r;
+    struct fgs__ptx_reloc *r = fgs__parse_alloc(p, sizeof *r);
     struct fgs__name *n;
     struct fgs__const c = { FGS__TOK_INT, 0, false };
     bool generic = t.n == 7 && !memcmp(t.s, "generic", 7);
 
+    if (!r)
+        return;
     fgs__parse_next(p);
     generic = generic && fgs__parse_accept(p, '(');
     if (generic) {
@@ -133,26 +154,43 @@ static void put_address(struct init *in, uint64_t at)
         fgs__scope_unknown(p, n, t.pos);
         return;
     }
-    if (in->elem != 8 || n->single->sym->kind == FGS__SYM_REG ||
-        (n->single->sym->kind == FGS__SYM_VAR &&
-         n->single->sym->space != FGS__M_GLOBAL &&
-         n->single->sym->space != FGS__M_CONST)) {
-        fgs__parse_error(p, t.pos, in->elem != 8
+    if (in->elem != bytes) {
+        fgs__parse_error(p, t.pos, bytes == 8
                          ? "an address needs a 64-bit element"
-                         : "only addresses of .global and .const variables "
-                           "and of functions are constants");
+                         : "a byte of an address needs an 8-bit element");
         return;
     }
-    r = fgs__parse_alloc(p, sizeof *r);
-    if (!r || !room(in, at))
-        return;
     r->at = at;
     r->target = n->single->sym;
-    r->target->taken = true;
     r->addend = (int64_t)c.value;
     r->generic = generic;
+    r->bytes = (uint8_t)bytes;
+    r->shift = (uint8_t)shift;
+    if (!has_address(p, r->target, r, t.pos) || !room(in, at))
+        return;
+    r->target->taken = true;
     *in->relocs_end = r;
     in->relocs_end = &r->next;
+}
+
+/* 0xff00(name): the bits of the mask, which are those of one byte. */
+static void put_byte(struct init *in, uint64_t at, struct fgs__ptx_pos pos,
+                     uint64_t mask)
+{
+    unsigned shift = 0;
+
+    while (shift < 56 && mask != (uint64_t)0xff << shift)
+        shift += 8;
+    if (mask != (uint64_t)0xff << shift) {
+        fgs__parse_error(in->p, pos, "this mask is not that of one byte");
+        return;
+    }
+    fgs__parse_next(in->p);
+    if (in->p->tok.kind != FGS__TOK_NAME)
+        fgs__parse_expected(in->p, "a name");
+    else
+        put_address(in, at, 1, shift);
+    fgs__parse_expect(in->p, ')', "')'");
 }
 
 static void parse_value(struct init *in, uint64_t at)
@@ -162,16 +200,13 @@ static void parse_value(struct init *in, uint64_t at)
     struct fgs__const c;
 
     if (p->tok.kind == FGS__TOK_NAME) {
-        put_address(in, at);
+        put_address(in, at, 8, 0);
         return;
     }
     c = fgs__const_parse(p);
-    if (c.kind == FGS__TOK_INT && p->tok.kind == '(') {
-        fgs__parse_error(p, pos, "a byte of an address (mask before a name) "
-                         "is not supported yet");
-        return;
-    }
-    if (c.kind)
+    if (c.kind == FGS__TOK_INT && p->tok.kind == '(')
+        put_byte(in, at, pos, c.value);
+    else if (c.kind)
         put_const(in, pos, at, &c);
 }
 

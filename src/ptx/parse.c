@@ -315,28 +315,6 @@ void fgs__skip_section(struct fgs__parse *p)
     fgs__parse_expect(p, '}', "'}'");
 }
 
-/* .alias NEW, OLD; both are functions of this module. */
-static void parse_alias(struct fgs__parse *p)
-{
-    fgs__parse_next(p);
-    for (int i = 0; i < 2; i++) {
-        struct fgs__tok t = p->tok;
-        struct fgs__name *n;
-
-        if ((i && !fgs__parse_expect(p, ',', "','")) ||
-            (t = p->tok, !fgs__parse_expect(p, FGS__TOK_NAME, "a function")))
-            return;
-        n = fgs__name_get(p, &t);
-        if (!n)
-            return;
-        if (!n->single)
-            fgs__scope_unknown(p, n, t.pos);
-        else if (n->single->sym->kind != FGS__SYM_FUNC)
-            fgs__parse_error(p, t.pos, "'%s' is not a function", n->text);
-    }
-    fgs__parse_expect(p, ';', "';'");
-}
-
 static enum fgs__ptx_linkage linkage_of(enum fgs__directive d)
 {
     switch (d) {
@@ -362,7 +340,9 @@ static void parse_module_item(struct fgs__parse *p)
         fgs__parse_next(p);
         w = fgs__parse_word(p);
     }
-    if (w->directive == FGS__D_ENTRY || w->directive == FGS__D_FUNC)
+    if (w->directive == FGS__D_FUNC && linkage == FGS__LINK_COMMON)
+        fgs__parse_error(p, p->tok.pos, "'.common' is for variables");
+    else if (w->directive == FGS__D_ENTRY || w->directive == FGS__D_FUNC)
         fgs__func_parse(p, w->directive == FGS__D_ENTRY, linkage);
     else if (w->directive == FGS__D_REG || w->directive == FGS__D_TEX ||
              (w->mod && fgs__mods[w->mod].group == FGS__G_SPACE))
@@ -376,7 +356,7 @@ static void parse_module_item(struct fgs__parse *p)
     else if (w->directive == FGS__D_SECTION)
         fgs__skip_section(p);
     else if (w->directive == FGS__D_ALIAS)
-        parse_alias(p);
+        fgs__alias_parse(p);
     else
         fgs__parse_expected(p, "a directive of the module");
 }

@@ -79,6 +79,7 @@ struct fgs__parse {
     uint32_t dynamic_align;      /* of extern shared arrays in use, 0 = none */
     bool tensor;                 /* [map, {coordinates}] may stand here      */
     bool sum;                    /* register + constant may stand here       */
+    bool video;                  /* a.b0 and -a may                          */
     struct fgs__ptx_sym *label;  /* declared by the statement before, or NULL */
     uint64_t param_top, param_most; /* places of the body's .param variables */
 };
@@ -185,6 +186,9 @@ void fgs__targets_parse(struct fgs__parse *p);
 void fgs__skip_loc(struct fgs__parse *p);
 void fgs__skip_section(struct fgs__parse *p);
 void fgs__skip_pragma(struct fgs__parse *p);
+bool fgs__skip_unified(struct fgs__parse *p);
+void fgs__skip_attribute(struct fgs__parse *p);
+void fgs__alias_parse(struct fgs__parse *p);
 
 /* ----------------------------------------------------- checker: check.c -- */
 
@@ -218,6 +222,8 @@ void fgs__check_arith(struct fgs__check *c);
 void fgs__check_float(struct fgs__check *c);
 void fgs__check_set(struct fgs__check *c);
 void fgs__check_cvt(struct fgs__check *c);
+void fgs__check_pack(struct fgs__check *c);
+void fgs__check_video(struct fgs__check *c);
 void fgs__check_mov(struct fgs__check *c);
 void fgs__check_atom(struct fgs__check *c);
 void fgs__check_setp(struct fgs__check *c);
