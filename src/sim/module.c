@@ -217,7 +217,7 @@ static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
             uint64_t word = (func ? l->target->func->address
                                   : l->target->address) + (uint64_t)l->addend;
             char *at = fgs__sim_mem_host(m->ctx->dev->mem,
-                                         v->address + l->at, sizeof word);
+                                         v->address + l->at, l->bytes);
 
             if ((func ? !l->target->func->address
                       : !in_memory(l->target) || !l->target->bytes) || !at) {
@@ -229,7 +229,8 @@ static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
                          l->target->name);
                 return CUDA_ERROR_INVALID_PTX;
             }
-            memcpy(at, &word, sizeof word);
+            word >>= l->shift; /* little endian hosts only, as elsewhere */
+            memcpy(at, &word, l->bytes);
         }
     }
     return CUDA_SUCCESS;
