@@ -57,7 +57,7 @@ bool fgs__skip_unified(struct fgs__parse *p)
 {
     uint64_t n;
 
-    if (!fgs__check_version(p, p->tok.pos, 83, 90, 0, ".attribute(.unified)"))
+    if (!fgs__check_version(p, p->tok.pos, 80, 90, 0, ".attribute(.unified)"))
         return false;
     fgs__parse_next(p);
     return fgs__parse_expect(p, '(', "'('") &&
