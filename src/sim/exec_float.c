@@ -145,7 +145,8 @@ ROUNDED(fma_any_f64, l_f64,
     {                                                                          \
         FGS__ALIGN(64) l_f32 t[LANES];                                         \
         const l_f32 *a = LANE_PTR(w, i->op[1]), *b = LANE_PTR(w, i->op[2]);    \
-        const l_f32 *c = LANE_PTR(w, i->op[3]);                                \
+        const l_f32 *c =                                                       \
+            i->op[3] == FGS__SIM_NOREF ? b : LANE_PTR(w, i->op[3]);            \
         bool other = i->aux[AUX_ROUND] != FE_TONEAREST;                        \
         (void)c;                                                               \
         if (other)                                                             \
