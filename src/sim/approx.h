@@ -11,6 +11,15 @@
 
 #define INF_F32 __builtin_inff()
 
+/* a or b, by their bits: a choice that compilers never make a jump of, which
+ * would end the loop of vectors. */
+static FGS__INLINE FGS__UNUSED float pick(bool c, float a, float b)
+{
+    uint32_t m = 0 - (uint32_t)c;
+
+    return bits_float((float_bits(a) & m) | (float_bits(b) & ~m));
+}
+
 /* x^2 without columns below 19, over 2^19. */
 static FGS__INLINE FGS__UNUSED uint32_t mufu_square(uint32_t x)
 {
@@ -58,8 +67,8 @@ static FGS__INLINE FGS__UNUSED float raw_rcp(float x)
                       FGS__BIAS_RCP) >> 17;
     float r = flush_f32(mufu_float(v, power_of_two(127 - e - 24)));
 
-    r = e == 0 ? INF_F32 : e == 255 ? 0.0f : r;
-    return x == x ? __builtin_copysignf(r, x) : NAN_F32;
+    r = pick(e == 0, INF_F32, pick(e == 255, 0.0f, r));
+    return pick(x == x, __builtin_copysignf(r, x), NAN_F32);
 }
 
 /* x = 2^2k * [1, 4): k, and the row and argument in *row, *arg. */
@@ -82,9 +91,10 @@ static FGS__INLINE FGS__UNUSED float raw_rsq(float x)
     uint64_t v = mufu(FGS__MUFU_RSQ + row, arg, FGS__BIAS_RSQ) >> 17;
     float r = mufu_float(row || arg ? v : 1u << 24, power_of_two(-k - 24));
 
-    r = __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(INF_F32, x)
-        : x < 0 ? NAN_F32 : x > 0x1.fffffep127f ? 0.0f : r;
-    return x == x ? r : NAN_F32;
+    r = pick(x > 0x1.fffffep127f, 0.0f, pick(x < 0, NAN_F32, r));
+    r = pick(__builtin_fabsf(x) < 0x1p-126f, __builtin_copysignf(INF_F32, x),
+             r);
+    return pick(x == x, r, NAN_F32);
 }
 
 static FGS__INLINE FGS__UNUSED float raw_sqrt(float x)
@@ -95,9 +105,9 @@ static FGS__INLINE FGS__UNUSED float raw_sqrt(float x)
     uint64_t v = mufu(FGS__MUFU_SQRT + row, arg, FGS__BIAS_SQRT) >> 17;
     float r = mufu_float(v, power_of_two(k - 23));
 
-    r = __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x)
-        : x < 0 ? NAN_F32 : x > 0x1.fffffep127f ? x : r;
-    return x == x ? r : NAN_F32;
+    r = pick(x > 0x1.fffffep127f, x, pick(x < 0, NAN_F32, r));
+    r = pick(__builtin_fabsf(x) < 0x1p-126f, __builtin_copysignf(0.0f, x), r);
+    return pick(x == x, r, NAN_F32);
 }
 
 /* Of a number below 1 the magnitude is the complement, not the negative. */
@@ -107,27 +117,28 @@ static FGS__INLINE FGS__UNUSED float raw_lg2(float x)
     int64_t e = (int64_t)(u >> 23 & 255) - 127;
     int64_t v = (int64_t)(mufu(FGS__MUFU_LG2 + (u >> 17 & 63), u & 0x1ffff,
                                FGS__BIAS_LG2) >> 5) + e * ((int64_t)1 << 36);
-    float r = mufu_float((uint64_t)(v < 0 ? ~v : v), 0x1p-36);
+    float r = mufu_float((uint64_t)(v ^ v >> 63), 0x1p-36);
 
-    r = x == 1 ? 0.0f : v < 0 ? -r : r;
-    r = __builtin_fabsf(x) < 0x1p-126f ? -INF_F32
-        : x < 0 ? NAN_F32 : x > 0x1.fffffep127f ? x : r;
-    return x == x ? r : NAN_F32;
+    r = pick(x == 1, 0.0f, pick(v < 0, -r, r));
+    r = pick(x > 0x1.fffffep127f, x, pick(x < 0, NAN_F32, r));
+    r = pick(__builtin_fabsf(x) < 0x1p-126f, -INF_F32, r);
+    return pick(x == x, r, NAN_F32);
 }
 
 /* The argument with 23 binary places, of a negative one the complement. */
 static FGS__INLINE FGS__UNUSED float raw_ex2(float x)
 {
     float m = __builtin_fabsf(x);
-    int32_t v = (int32_t)((m < 255 ? m : 255) * 0x1p23f);
+    int32_t v = (int32_t)(pick(m < 255, m, 255) * 0x1p23f);
+    int32_t minus = -(int32_t)!(x >= 0), whole = (v & 0x7fffff) == 0;
     float r;
 
-    v = x >= 0 ? v : v & 0x7fffff ? ~v : -v;
+    v = (v ^ minus) + (whole & minus);
     r = mufu_float(mufu(FGS__MUFU_EX2 + ((uint32_t)v >> 17 & 63),
                         (uint32_t)v & 0x1ffff, FGS__BIAS_EX2) >> 17,
                    power_of_two((v >> 23) - 23));
-    r = x >= 128 ? INF_F32 : flush_f32(r);
-    return x == x ? r : NAN_F32;
+    r = pick(x >= 128, INF_F32, flush_f32(r));
+    return pick(x == x, r, NAN_F32);
 }
 
 /* Of an angle in turns, with 25 binary places; shift 1: cos. */
@@ -135,30 +146,30 @@ static FGS__INLINE FGS__UNUSED float raw_sin(float t, unsigned shift)
 {
     float m = __builtin_fabsf(t);
     /* a large one is whole turns */
-    float part = m < 0x1p25f ? m - (float)(int32_t)m : 0.0f;
+    float some = pick(m < 0x1p25f, m, 0), part = some - (float)(int32_t)some;
     uint32_t v = (uint32_t)(int32_t)(part * 0x1p25f), q = (v >> 23) + shift;
-    uint32_t x = (q & 1 ? ~v : v) & 0x7fffff;
+    uint32_t x = (v ^ (0 - (q & 1))) & 0x7fffff;
     float r = mufu_float(mufu(FGS__MUFU_SIN + (x >> 17), x & 0x1ffff, 0) >> 4,
                          0x1p-37);
 
-    r = q & 2 ? -r : r;
-    r = !shift && __builtin_signbit(t) ? -r : r;
-    return m <= 0x1.fffffep127f ? r : NAN_F32;
+    r = bits_float(float_bits(r) ^ (q & 2) << 30 ^
+                   (shift ? 0 : float_bits(t) & 0x80000000u));
+    return pick(m <= 0x1.fffffep127f, r, NAN_F32);
 }
 
 /* Rows an octave: 1, 1, 1, 2, 2, 4, 4, 4, 8, 16, 8 from 2^-8 on. */
 static FGS__INLINE FGS__UNUSED float raw_tanh(float x)
 {
-    static const uint8_t first[12] = { 0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43 };
-    static const uint8_t bits[12] = { 0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3 };
+    static const uint32_t first[12] = { 0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43 };
+    static const uint32_t bits[12] = { 0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3 };
     uint32_t u = float_bits(x) & 0x7fffffff, m = u & 0x7fffff;
     int e = (int)(u >> 23) - 119;
     unsigned o = (unsigned)(e < 0 ? 0 : e > 10 ? 10 : e);
     float r = mufu_float(mufu(FGS__MUFU_TANH + first[o] + (m >> (23 - bits[o])),
                               m >> (6 - bits[o]) & 0x1ffff, 0), 0x1p-41);
 
-    r = e < 0 ? bits_float(u) : e > 10 ? 1.0f : r;
-    return x == x ? __builtin_copysignf(r, x) : NAN_F32;
+    r = pick(e < 0, bits_float(u), pick(e > 10, 1.0f, r));
+    return pick(x == x, __builtin_copysignf(r, x), NAN_F32);
 }
 
 /* Of high words alone: a number's low word is not looked at, the result's is
@@ -205,43 +216,45 @@ static FGS__INLINE FGS__UNUSED double raw_rsq_f64(double x)
 static FGS__INLINE FGS__UNUSED float rcp_approx(float x, bool ftz)
 {
     float m = __builtin_fabsf(x);
-    float s = m < 0x1p-126f ? 0x1p24f : m > 0x1p126f ? 0.25f : 1.0f;
+    float s = pick(m < 0x1p-126f, 0x1p24f, pick(m > 0x1p126f, 0.25f, 1.0f));
 
-    return ftz ? raw_rcp(x) : raw_rcp(x * s) * s;
+    s = pick(ftz, 1.0f, s);
+    return raw_rcp(x * s) * s;
 }
 
 static FGS__INLINE FGS__UNUSED bool is_small(float x, bool ftz)
 {
-    return !ftz && __builtin_fabsf(x) < 0x1p-126f;
+    return !ftz & (__builtin_fabsf(x) < 0x1p-126f);
 }
 
 static FGS__INLINE FGS__UNUSED float rsq_approx(float x, bool ftz)
 {
     bool small = is_small(x, ftz);
 
-    return raw_rsq(small ? x * 0x1p24f : x) * (small ? 0x1p12f : 1.0f);
+    return raw_rsq(pick(small, x * 0x1p24f, x)) * pick(small, 0x1p12f, 1.0f);
 }
 
 static FGS__INLINE FGS__UNUSED float sqrt_approx(float x, bool ftz)
 {
     bool small = is_small(x, ftz);
 
-    return raw_sqrt(small ? x * 0x1p24f : x) * (small ? 0x1p-12f : 1.0f);
+    return raw_sqrt(pick(small, x * 0x1p24f, x)) *
+           pick(small, 0x1p-12f, 1.0f);
 }
 
 static FGS__INLINE FGS__UNUSED float lg2_approx(float x, bool ftz)
 {
     bool small = is_small(x, ftz);
 
-    return raw_lg2(small ? x * 0x1p24f : x) - (small ? 24.0f : 0.0f);
+    return raw_lg2(pick(small, x * 0x1p24f, x)) - pick(small, 24.0f, 0.0f);
 }
 
 static FGS__INLINE FGS__UNUSED float ex2_approx(float x, bool ftz)
 {
-    bool low = !ftz && x < -126;
-    float r = raw_ex2(low ? x * 0.5f : x);
+    bool low = !ftz & (x < -126);
+    float r = raw_ex2(pick(low, x * 0.5f, x));
 
-    return low ? r * r : r;
+    return pick(low, r * r, r);
 }
 
 /* One step from the high word's root. */
@@ -285,8 +298,8 @@ static FGS__INLINE FGS__UNUSED float turns(float x)
 {
     double t = (double)x * (double)0x1.45f306p-3f;
 
-    return x - x == 0
-        ? (float)bits_double(double_bits(t) & ~(uint64_t)0x1fffffff) : x;
+    return pick(x - x == 0,
+                (float)bits_double(double_bits(t) & ~(uint64_t)0x1fffffff), x);
 }
 
 /* a times the reciprocal of b.  Both are scaled when it would be subnormal. */
