@@ -170,13 +170,24 @@ damaged:
     return CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* Byte by byte: a text of unknown length may end before the fourth. */
+static bool begins(const unsigned char *p, size_t most, uint32_t word)
+{
+    unsigned k;
+
+    for (k = 0; k < 4 && k < most; k++)
+        if (p[k] != (word >> 8 * k & 255))
+            return false;
+    return k == 4;
+}
+
 bool fgs__sim_fatbin_read(struct fgs__sim_image *img, const void *data,
                           size_t most, struct fgs__sim_log *log, CUresult *r)
 {
     const unsigned char *p = data;
     const void *inner;
 
-    if (most < 4 || (number(p, 4) != MAGIC && number(p, 4) != WRAPPER))
+    if (!begins(p, most, MAGIC) && !begins(p, most, WRAPPER))
         return false;
     if (number(p, 4) == MAGIC) {
         *r = read_container(img, p, most, log);
