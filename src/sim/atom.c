@@ -2,8 +2,9 @@
  *
  * Blocks run on several host threads, so an operation is a host atomic one,
  * sequentially consistent: that covers every order the ISA offers.  The lanes
- * of a warp take their turns, and so do the elements of a vector, which are
- * atomic each by itself (ISA 9.7.15, atom).
+ * of a warp take their turns, at one place within one host operation, and so
+ * do the elements of a vector, which are atomic each by itself (ISA 9.7.15,
+ * atom).
  */
 #include "sim/access.h"
 #include "sim/atom_value.h"
@@ -58,6 +59,63 @@ ATOM(16)
 ATOM(32)
 ATOM(64)
 
+/* What a lane leaves of the old value. */
+#define NEXT(bits)                                                             \
+    static uint##bits##_t next_##bits(unsigned op, unsigned type,              \
+                                      uint##bits##_t old, uint##bits##_t b,    \
+                                      uint##bits##_t c, bool keep)             \
+    {                                                                          \
+        switch (op) {                                                          \
+        case FGS__M_ATOM_AND:                                                  \
+            return old & b;                                                    \
+        case FGS__M_ATOM_OR:                                                   \
+            return old | b;                                                    \
+        case FGS__M_ATOM_XOR:                                                  \
+            return old ^ b;                                                    \
+        case FGS__M_ATOM_EXCH:                                                 \
+            return b;                                                          \
+        case FGS__M_ATOM_CAS:                                                  \
+            return old == b ? c : old;                                         \
+        default:                                                               \
+            if (op == FGS__M_ATOM_ADD &&                                       \
+                fgs__ptx_types[type].kind != FGS__K_FLOAT &&                   \
+                fgs__ptx_types[type].kind != FGS__K_PACK)                      \
+                return (uint##bits##_t)(old + b);                              \
+            return atom_value_##bits(op, type, old, b, keep);                  \
+        }                                                                      \
+    }
+NEXT(16)
+NEXT(32)
+NEXT(64)
+
+/* All lanes of exec at one place: one host operation for all of them, in which
+ * each sees what the one before it left.  The values that they saw go to
+ * seen[]; the operands are not overwritten before it is done. */
+#define FOLD(bits)                                                             \
+    static FGS__DEVICE_MEMORY void fold_##bits(                                \
+        fgs__dev##bits *p, const struct fgs__sim_insn *i, uint32_t exec,       \
+        const uint##bits##_t *b, const uint##bits##_t *c, bool keep,           \
+        uint##bits##_t *seen)                                                  \
+    {                                                                          \
+        unsigned op = i->aux[AUX_OP], type = i->aux[AUX_FACTS] & TYPE_MASK;    \
+        fgs__dev##bits old = __atomic_load_n(p, __ATOMIC_RELAXED);             \
+        uint##bits##_t v;                                                      \
+                                                                               \
+        do {                                                                   \
+            v = old;                                                           \
+            for (uint32_t m = exec; m; m &= m - 1) {                           \
+                int l = fgs__sim_lane(m);                                      \
+                                                                               \
+                seen[l] = v;                                                   \
+                v = next_##bits(op, type, v, b[l], c[l], keep);                \
+            }                                                                  \
+        } while (!__atomic_compare_exchange_n(                                 \
+            p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));               \
+    }
+FOLD(16)
+FOLD(32)
+FOLD(64)
+
 /* cas with `c`, exch of `b`. */
 static fgs__chunk atom_128(void *p, unsigned op, fgs__chunk b, fgs__chunk c)
 {
@@ -101,7 +159,17 @@ static bool in_shared(const struct fgs__sim_warp *w, const char *p)
                                   : fgs__sim_at(w, i->op[OP_DST]);             \
         uint32_t facts = i->aux[AUX_FACTS];                                    \
         unsigned type = facts & TYPE_MASK;                                     \
+        uint##bits##_t seen[32];                                               \
                                                                                \
+        if (acc->shape == FGS__SIM_SAME) {                                     \
+            char *p = acc->lane[0];                                            \
+                                                                               \
+            fold_##bits((fgs__dev##bits *)p, i, w->exec, b, c,                 \
+                        facts & KEEP || in_shared(w, p), seen);                \
+            for (uint32_t m = w->exec; dst && m; m &= m - 1)                   \
+                dst[fgs__sim_lane(m)] = seen[fgs__sim_lane(m)];                \
+            return;                                                            \
+        }                                                                      \
         for (uint32_t m = w->exec; m; m &= m - 1) {                            \
             int l = fgs__sim_lane(m);                                          \
             char *p = place_of(acc, l, bits / 8);                              \
