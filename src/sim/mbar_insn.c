@@ -7,31 +7,12 @@
  */
 #include "sim/access.h"
 #include "sim/cluster.h"
-#include "sim/latency.h"
-#include "sim/mbar.h"
+#include "sim/mbar_insn.h"
 
-enum {
-    OP_DST = 0,    /* state, or predicate p                                 */
-    OP_REPORT = 1, /* rp                                                    */
-    OP_VALUE = 2,  /* rv                                                    */
-    OP_ARG = 3,    /* count, tx-count, parity, state                        */
-    OP_HINT = 4,   /* ns, of try_wait                                       */
-    OP_MASK = 5,   /* ranks of a multicast                                  */
-    AUX_FACTS = 0
-};
-enum {
-    V1 = 1, /* .layout::v1                                        */
-    DROP = 2,
-    NOCOMPLETE = 4,
-    EXPECT_TX = 8,
-    PARITY = 16, /* wait by parity, not by state                       */
-    CONDITIONAL = 32,
-    TRY = 64
-};
-
-static const struct fgs__sim_insn *broken(struct fgs__sim_warp *w,
-                                          const struct fgs__sim_insn *i,
-                                          int lane, enum fgs__mbar_rule rule)
+const struct fgs__sim_insn *fgs__sim_mbar_broken(struct fgs__sim_warp *w,
+                                                 const struct fgs__sim_insn *i,
+                                                 int lane,
+                                                 enum fgs__mbar_rule rule)
 {
     return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane, "%s",
                                fgs__mbar_text(rule));
@@ -51,8 +32,8 @@ static bool object_at(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 }
 
 /* The same of an object that is initialized; NULL after a fault. */
-static uint64_t *object(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                        int lane)
+uint64_t *fgs__sim_mbar_object(struct fgs__sim_warp *w,
+                               const struct fgs__sim_insn *i, int lane)
 {
     uint32_t at;
 
@@ -78,7 +59,7 @@ static uint64_t *any_object(struct fgs__sim_warp *w,
 
     *owner = w->block;
     if ((facts & FGS__SIM_SPACE_MASK) != FGS__SIM_CLUSTER)
-        return object(w, i, lane);
+        return fgs__sim_mbar_object(w, i, lane);
     addr = fgs__sim_lane_addr(w, i->op[FGS__SIM_ADDR], facts & FGS__SIM_ADDR32,
                               i->imm, lane);
     if (!fgs__sim_cluster_offset(w, i, lane, addr, false, 8, 8,
@@ -102,12 +83,6 @@ static void completed(const struct fgs__sim_warp *w,
         fgs__sim_peer_event(owner, w->now_ps);
 }
 
-static uint32_t arg_u32(const struct fgs__sim_warp *w,
-                        const struct fgs__sim_insn *i, int lane)
-{
-    return ((const uint32_t *)fgs__sim_at(w, i->op[OP_ARG]))[lane];
-}
-
 /* ------------------------------------------------------- init and its like */
 
 static const struct fgs__sim_insn *run_init(struct fgs__sim_warp *w,
@@ -127,10 +102,10 @@ static const struct fgs__sim_insn *run_init(struct fgs__sim_warp *w,
                 "the mbarrier object at shared address 0x%x is initialized "
                 "already: mbarrier.inval comes first",
                 at);
-        rule =
-            fgs__mbar_init(&bar, i->aux[AUX_FACTS] & V1, arg_u32(w, i, lane));
+        rule = fgs__mbar_init(&bar, i->aux[AUX_FACTS] & V1,
+                              fgs__sim_mbar_arg(w, i, lane));
         if (rule != FGS__MBAR_OK)
-            return broken(w, i, lane, rule);
+            return fgs__sim_mbar_broken(w, i, lane, rule);
         memcpy(w->block->shared + at, &bar, sizeof bar);
         w->block->mbar_live[at / 8] = 1;
     }
@@ -142,23 +117,13 @@ static const struct fgs__sim_insn *run_inval(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
 {
     for (uint32_t m = w->exec; m; m &= m - 1) {
-        uint64_t *bar = object(w, i, fgs__sim_lane(m));
+        uint64_t *bar = fgs__sim_mbar_object(w, i, fgs__sim_lane(m));
 
         if (!bar)
             return NULL;
         w->block->mbar_live[((unsigned char *)bar - w->block->shared) / 8] = 0;
     }
     return i + 1;
-}
-
-static void put_pred(struct fgs__sim_warp *w, fgs__sim_ref ref, uint32_t mask)
-{
-    uint32_t *pred;
-
-    if (ref == FGS__SIM_NOREF)
-        return;
-    pred = fgs__sim_at(w, ref);
-    *pred = (*pred & ~w->exec) | (mask & w->exec);
 }
 
 static const struct fgs__sim_insn *
@@ -169,14 +134,14 @@ run_check_layout(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = fgs__sim_lane(m);
-        const uint64_t *bar = object(w, i, lane);
+        const uint64_t *bar = fgs__sim_mbar_object(w, i, lane);
 
         if (!bar)
             return NULL;
         if (fgs__mbar_layout(*bar) == layout)
             yes |= 1u << lane;
     }
-    put_pred(w, i->op[OP_DST], yes);
+    fgs__sim_mbar_put_pred(w, i->op[OP_DST], yes);
     fgs__sim_warp_delay(w, FGS__SIM_MBAR_PS);
     return i + 1;
 }
@@ -189,13 +154,13 @@ static bool tx_at(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     uint64_t before = *bar;
     enum fgs__mbar_rule rule =
         i->aux[AUX_FACTS] & EXPECT_TX
-            ? fgs__mbar_expect_tx(bar, arg_u32(w, i, lane))
-            : fgs__mbar_complete_tx(bar, arg_u32(w, i, lane));
+            ? fgs__mbar_expect_tx(bar, fgs__sim_mbar_arg(w, i, lane))
+            : fgs__mbar_complete_tx(bar, fgs__sim_mbar_arg(w, i, lane));
 
     if (rule == FGS__MBAR_OK)
         completed(w, owner, before, *bar);
     else
-        broken(w, i, lane, rule);
+        fgs__sim_mbar_broken(w, i, lane, rule);
     return rule == FGS__MBAR_OK;
 }
 
@@ -214,8 +179,8 @@ static bool tx_multicast(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 
         if (!fgs__sim_cluster_offset(
                 w, i, lane,
-                rank << FGS__SIM_RANK_SHIFT | fgs__sim_in_block(addr), false,
-                8, 8, "mbarrier object", &owner, &at))
+                rank << FGS__SIM_RANK_SHIFT | fgs__sim_in_block(addr), false, 8,
+                8, "mbarrier object", &owner, &at))
             return false;
         if (!owner->mbar_live[at / 8]) {
             fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
@@ -224,8 +189,7 @@ static bool tx_multicast(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                                 at, owner->rank);
             return false;
         }
-        if (!tx_at(w, i, lane, (uint64_t *)(void *)(owner->shared + at),
-                   owner))
+        if (!tx_at(w, i, lane, (uint64_t *)(void *)(owner->shared + at), owner))
             return false;
     }
     return true;
@@ -271,13 +235,13 @@ static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
             return NULL;
         before = *bar;
         if (facts & EXPECT_TX)
-            rule = fgs__mbar_expect_tx(bar, arg_u32(w, i, lane));
+            rule = fgs__mbar_expect_tx(bar, fgs__sim_mbar_arg(w, i, lane));
         else
-            count = arg_u32(w, i, lane);
+            count = fgs__sim_mbar_arg(w, i, lane);
         if (rule == FGS__MBAR_OK)
             rule = fgs__mbar_arrive(bar, count, how);
         if (rule != FGS__MBAR_OK)
-            return broken(w, i, lane, rule);
+            return fgs__sim_mbar_broken(w, i, lane, rule);
         if (i->op[OP_DST] != FGS__SIM_NOREF)
             ((uint64_t *)fgs__sim_at(w, i->op[OP_DST]))[lane] = before;
         completed(w, owner, before, *bar);
@@ -298,153 +262,9 @@ static const struct fgs__sim_insn *run_pending(struct fgs__sim_warp *w,
         enum fgs__mbar_rule rule = fgs__mbar_state_pending(state[lane], &count);
 
         if (rule != FGS__MBAR_OK)
-            return broken(w, i, lane, rule);
+            return fgs__sim_mbar_broken(w, i, lane, rule);
         dst[lane] = count;
     }
-    return i + 1;
-}
-
-/* ------------------------------------------------------------------- waits */
-
-/* What a wait found, as masks and values of lanes. */
-struct found {
-    uint32_t done, report;
-    uint8_t value[32];
-};
-
-static bool look_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                      int lane, struct found *f)
-{
-    uint32_t facts = i->aux[AUX_FACTS];
-    const uint64_t *bar = object(w, i, lane);
-    enum fgs__mbar_rule rule = FGS__MBAR_OK;
-    bool done;
-
-    if (!bar)
-        return false;
-    if (facts & CONDITIONAL)
-        done = fgs__mbar_done_conditional(*bar, arg_u32(w, i, lane));
-    else if (facts & PARITY)
-        done = fgs__mbar_done_primary(*bar, arg_u32(w, i, lane));
-    else
-        rule = fgs__mbar_done_state(
-            *bar, ((const uint64_t *)fgs__sim_at(w, i->op[OP_ARG]))[lane],
-            &done);
-    if (rule != FGS__MBAR_OK) {
-        broken(w, i, lane, rule);
-        return false;
-    }
-    if (!done)
-        return true;
-    f->done |= 1u << lane;
-    if (fgs__mbar_reported(*bar, &f->value[lane]))
-        f->report |= 1u << lane;
-    return true;
-}
-
-/* Do all lanes of a full warp ask the same of one object? */
-static bool alike(const struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
-{
-    bool state = !(i->aux[AUX_FACTS] & (PARITY | CONDITIONAL));
-    uint32_t facts = i->aux[FGS__SIM_AUX_SPACE];
-    const uint32_t *arg = fgs__sim_at(w, i->op[OP_ARG]);
-    const uint32_t *addr = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
-    uint32_t differ = 0;
-
-    if (w->exec != UINT32_MAX || state)
-        return false;
-    for (int l = 0; l < 32; l++)
-        differ |= arg[l] ^ arg[0];
-    if (facts & FGS__SIM_UNIFORM)
-        return !differ;
-    if (facts & FGS__SIM_ADDR32)
-        for (int l = 0; l < 32; l++)
-            differ |= addr[l] ^ addr[0];
-    else
-        for (int l = 0; l < 64; l++)
-            differ |= addr[l] ^ addr[l & 1];
-    return !differ;
-}
-
-/* The same for each running lane. */
-static bool look(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                 struct found *f)
-{
-    if (!alike(w, i)) {
-        for (uint32_t m = w->exec; m; m &= m - 1)
-            if (!look_lane(w, i, fgs__sim_lane(m), f))
-                return false;
-        return true;
-    }
-    if (!look_lane(w, i, 0, f))
-        return false;
-    f->done = f->done ? UINT32_MAX : 0;
-    f->report = f->report ? UINT32_MAX : 0;
-    if (f->done)
-        memset(f->value, f->value[0], sizeof f->value);
-    return true;
-}
-
-/* Report outputs of lanes that found no completed phase are undefined: they
- * get whatever the seed gives, so that no program can rely on them. */
-static void put_report(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                       const struct found *f)
-{
-    uint64_t noise = 0;
-    uint8_t *value;
-
-    if (i->op[OP_REPORT] == FGS__SIM_NOREF && i->op[OP_VALUE] == FGS__SIM_NOREF)
-        return;
-    if (f->done != w->exec)
-        noise = fgs__sim_random(&w->block->rng);
-    put_pred(w, i->op[OP_REPORT],
-             (f->report & f->done) | ((uint32_t)noise & ~f->done));
-    if (i->op[OP_VALUE] == FGS__SIM_NOREF)
-        return;
-    value = fgs__sim_at(w, i->op[OP_VALUE]);
-    for (uint32_t m = w->exec; m; m &= m - 1) {
-        int lane = fgs__sim_lane(m);
-
-        value[lane] = f->done >> lane & 1 ? f->value[lane]
-                                          : (uint8_t)(noise >> (lane + 24));
-    }
-}
-
-/* When try_wait gives up: the hint's time, or the system's limit. */
-static uint64_t deadline(const struct fgs__sim_warp *w,
-                         const struct fgs__sim_insn *i)
-{
-    uint64_t ps = FGS__SIM_TRY_WAIT_PS;
-
-    if (i->op[OP_HINT] != FGS__SIM_NOREF)
-        ps = (uint64_t)((const uint32_t *)fgs__sim_at(
-                 w, i->op[OP_HINT]))[fgs__sim_lane(w->exec)] *
-             FGS__SIM_PS_PER_NS;
-    return w->now_ps + ps;
-}
-
-/* try_wait suspends the split until a phase that one of its lanes waits for
- * has completed, or its time is over; test_wait never does. */
-static const struct fgs__sim_insn *run_wait(struct fgs__sim_warp *w,
-                                            const struct fgs__sim_insn *i)
-{
-    struct fgs__sim_split *split = fgs__sim_cur(w);
-    struct found f = {.done = 0};
-
-    if (!look(w, i, &f))
-        return NULL;
-    if (!f.done && i->aux[AUX_FACTS] & TRY) {
-        uint64_t until = split->phase ? split->token : deadline(w, i);
-
-        if (w->now_ps < until) {
-            split->phase = 1;
-            split->token = until;
-            return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_EVENT, until);
-        }
-    }
-    put_pred(w, i->op[OP_DST], f.done);
-    put_report(w, i, &f);
-    fgs__sim_warp_delay(w, FGS__SIM_MBAR_PS);
     return i + 1;
 }
 
@@ -544,7 +364,7 @@ static fgs__sim_fn handler_of(unsigned op)
         return run_tx;
     case FGS__OP_MBAR_TEST_WAIT:
     case FGS__OP_MBAR_TRY_WAIT:
-        return run_wait;
+        return fgs__sim_mbar_wait;
     default:
         return run_arrive;
     }
@@ -561,9 +381,9 @@ static bool select_pending(struct fgs__sim_decoder *d,
            out->op[OP_ARG] != FGS__SIM_NOREF;
 }
 
-static const uint8_t groups[] = {FGS__G_SPACE,     FGS__G_SEM,    FGS__G_SCOPE,
-                                 FGS__G_LAYOUT,    FGS__G_PARITY, FGS__G_PHASE,
-                                 FGS__G_NOCOMPLETE, FGS__G_MULTICAST};
+static const uint8_t groups[] = {
+    FGS__G_SPACE,  FGS__G_SEM,   FGS__G_SCOPE,      FGS__G_LAYOUT,
+    FGS__G_PARITY, FGS__G_PHASE, FGS__G_NOCOMPLETE, FGS__G_MULTICAST};
 
 bool fgs__sim_sel_mbar(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
