@@ -59,6 +59,8 @@ const char *gen_no_forms(unsigned op)
 {
     if (fgs__rows[op].cc > 90)
         return "not on sm_90";
+    if (op == FGS__OP_SHFL_OLD || op == FGS__OP_VOTE_OLD)
+        return "without .sync: from PTX 6.4 on not on sm_70 and later";
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         if (!strcmp(reasons[i].family, families[op]))
             return reasons[i].reason;

@@ -133,7 +133,7 @@ static uint64_t int_value(unsigned bits, unsigned pos, uint32_t i)
         if (how == 2 && r & 1 << 7)
             v = 0 - v;
     }
-    return bits == 64 ? v : v & (((uint64_t)1 << bits) - 1);
+    return bits >= 64 ? v : v & (((uint64_t)1 << bits) - 1);
 }
 
 /* -------------------------------------------------------------- operands -- */
