@@ -282,9 +282,12 @@ static FGS__INLINE uint32_t f32_cut(double v)
     return v == v ? u : 0x7fffffff;
 }
 
+/* A negative sum that is nothing in f16 gives +0 (seen on an H200). */
 static FGS__INLINE uint32_t f16_round(double v)
 {
-    return v == v ? f16_of_float(odd_float(v)) : NAN_HALF;
+    uint32_t u = f16_of_float(odd_float(v));
+
+    return v != v ? NAN_HALF : u == 0x8000 && v != 0 ? 0 : u;
 }
 
 static void store_f32(const struct fgs__sim_warp *w, const struct float_tile *t,
@@ -335,12 +338,16 @@ static void store(const struct fgs__sim_warp *w, const struct float_tile *t,
         store_f32(w, t, d);
 }
 
-/* wmma with a C of f32 and a D of f16: a sum of f32 is converted. */
+/* wmma with a C of f32 and a D of f16: a sum of f32 is converted, and keeps
+ * its sign. */
 static void narrow_sums(struct float_tile *t)
 {
     for (int n = 0; n < TILE_N; n++)
-        for (int m = 0; m < TILE_M; m++)
-            t->sum[n][m] = (double)bits_float(f32_cut(t->sum[n][m]));
+        for (int m = 0; m < TILE_M; m++) {
+            float v = bits_float(f32_cut(t->sum[n][m]));
+
+            t->sum[n][m] = (double)float_of_f16(f16_of_float(v));
+        }
 }
 
 /* --------------------------------------------------------------- kernels -- */

@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 enum { WARPS = 256, LANES = 32, MOST = 8 };
@@ -250,6 +251,38 @@ static void write_text(const struct form *f, unsigned width, char *text,
     snprintf(text + n, size - n, "ret;\n}\n");
 }
 
+/* With FGS_GEN_DUMP: the warp's operands and both results, lane by lane. */
+static void dump(const struct form *f, size_t warp, const unsigned char *in,
+                 const unsigned char *soft_out, const unsigned char *real_out)
+{
+    unsigned ins = f->regs[1] + f->regs[2] + f->regs[3], outs = f->regs[0];
+    const char *dir = getenv("FGS_GEN_DUMP");
+    uint32_t w;
+    char path[512];
+    FILE *o;
+
+    if (!dir || element_of(f->type[0])->bits == 64)
+        return;
+    snprintf(path, sizeof path, "%s/mma_%s_%zu", dir, f->words, warp);
+    o = fopen(path, "w");
+    if (!o)
+        return;
+    for (size_t lane = warp * LANES; lane < (warp + 1) * LANES; lane++) {
+        for (size_t k = lane * ins; k < (lane + 1) * ins; k++) {
+            memcpy(&w, in + k * 4, 4);
+            fprintf(o, "%08x ", w);
+        }
+        for (size_t k = lane * outs; k < (lane + 1) * outs; k++) {
+            memcpy(&w, soft_out + k * 4, 4);
+            fprintf(o, "| %08x", w);
+            memcpy(&w, real_out + k * 4, 4);
+            fprintf(o, " %08x", w);
+        }
+        fprintf(o, "\n");
+    }
+    fclose(o);
+}
+
 /* Registers of the results that differ. */
 static unsigned compare(const struct form *f, unsigned width)
 {
@@ -271,8 +304,12 @@ static unsigned compare(const struct form *f, unsigned width)
             !gen_run(d, &l))
             fail_msg("%s: %s", f->words, d->text);
     }
-    for (size_t k = 0; k < l.out_bytes; k += width / 8)
-        differ += memcmp(a + k, b + k, width / 8) != 0;
+    for (size_t k = 0; k < l.out_bytes; k += width / 8) {
+        if (!memcmp(a + k, b + k, width / 8))
+            continue;
+        differ++;
+        dump(f, k / (width / 8) / (LANES * f->regs[0]), in, a, b);
+    }
     return differ;
 }
 
