@@ -63,9 +63,6 @@ static const char *take_common(struct fgs__tensor *t, const struct common *c,
         t->step[d] = used ? byte_of(c->steps[d]) : 1;
         t->box[d] = 1;
     }
-    /* The innermost one has a meaning in interleaved layouts only. */
-    if (!c->interleave)
-        t->step[0] = 1;
     return NULL;
 }
 

@@ -112,6 +112,7 @@ static const char *rule_of_memory(const struct fgs__tensor *t)
     for (uint32_t d = 0; d < t->rank; d++) {
         if (!t->dim[d] || t->dim[d] > 1ull << 32)
             return "a global dimension is not in 1 ... 2^32";
+        /* Of the innermost one too, which only interleaved layouts use. */
         if (!t->step[d] || t->step[d] > 8)
             return "an element stride is not in 1 ... 8";
         if (d && t->stride[d] >= 1ull << 40)
@@ -128,12 +129,12 @@ static const char *rule_of_memory(const struct fgs__tensor *t)
     return NULL;
 }
 
+/* The documentation asks for the swizzle of 32 bytes where 32 bytes are
+ * interleaved; the driver of an H200 takes every swizzle. */
 static const char *rule_of_swizzle(const struct fgs__tensor *t)
 {
     bool u6 = t->type == FGS__TENSOR_U6_PAD;
 
-    if (t->interleave == 2 && t->swizzle != FGS__TENSOR_SW_32)
-        return "an interleave of 32 bytes needs the swizzle of 32 bytes";
     if (t->atom && t->swizzle != FGS__TENSOR_SW_128)
         return "a swizzle other than that of 128 bytes moves units of 16 "
                "bytes";
@@ -176,6 +177,14 @@ static const char *rule_of_box(const struct fgs__tensor *t)
     return rule_of_inner(t, t->box[0]);
 }
 
+/* The driver of an H200 takes a side of 2^32 pixels for none: with upper not
+ * above lower the box is empty. */
+static bool no_pixels(const struct fgs__tensor *t, uint32_t side)
+{
+    return (int64_t)(uint32_t)t->dim[1 + side] + t->upper[side] -
+           t->lower[side] <= 0;
+}
+
 static const char *rule_of_column(const struct fgs__tensor *t)
 {
     static const int most[] = { 0, 0, 0, 32767, 127, 15 };
@@ -186,7 +195,7 @@ static const char *rule_of_column(const struct fgs__tensor *t)
         if (t->lower[d] > high || t->lower[d] < -high - 1 ||
             t->upper[d] > high || t->upper[d] < -high - 1)
             return "a corner of the pixel box is out of its range";
-        if ((int64_t)t->dim[1 + d] + t->upper[d] - t->lower[d] <= 0)
+        if (no_pixels(t, d))
             return "the pixel box is empty";
     }
     if (!t->channels || t->channels > 256)

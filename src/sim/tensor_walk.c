@@ -99,6 +99,9 @@ static const char *rule_of_mode(const struct fgs__tensor_walk *w)
                           t->dim[0] != slice || t->step[0] != 1))
         return "of an interleaved layout one slice of channels is executed: "
                "where the others lie is not documented";
+    if (t->interleave == 2 && t->swizzle != FGS__TENSOR_SW_32)
+        return "an interleave of 32 bytes is executed with the swizzle of 32 "
+               "bytes only";
     if (r->mode == FGS__TENSOR_COLUMN)
         for (uint32_t d = 0; d + 2 < t->rank; d++)
             if (r->offset[d] > most[t->rank])

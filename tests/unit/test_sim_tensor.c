@@ -244,7 +244,8 @@ static void rules_name_what_is_wrong(void **state)
     BAD(t.box[0] = 6, "multiple of 16 bytes");
     BAD(t.step[1] = 9, "element stride");
     BAD(t.box[0] = 16; t.swizzle = 1, "wider than the swizzle");
-    BAD(t.interleave = 2, "needs the swizzle of 32");
+    BAD(t.step[0] = 0, "element stride");
+    BAD(t.step[0] = 9, "element stride");
     BAD(t.interleave = 1; t.rank = 2, "rank of 3");
     BAD(t.fill = 1, "NaN");
     BAD(t.atom = 1, "16 bytes");
@@ -254,12 +255,60 @@ static void rules_name_what_is_wrong(void **state)
     BAD(t.type = FGS__TENSOR_U4_PAD; t.address = 16, "multiple of 32");
 }
 
+/* What the driver of an H200 says, where its documentation says nothing or
+ * something else. */
+static void odd_maps_are_taken_as_by_an_h200(void **state)
+{
+    struct fgs__tensor good = { .address = 64, .rank = 4, .type = 2,
+                                .dim = { 8, 4, 4, 2 },
+                                .stride = { 0, 32, 128, 512 },
+                                .box = { 8, 2, 2, 1 }, .channels = 4,
+                                .step = { 1, 1, 1, 1 }, .pixels = 8 };
+    static const struct {
+        int16_t lower, upper;
+        bool taken;
+    } side[] = {
+        { -1, 0, true }, { -2, -1, true }, { -1, 1, true }, { 0, 1, true },
+        { -2, 1, true }, { 0, 0, false }, { -2, -2, false }, { 1, 0, false },
+        { -1, -2, false },
+    };
+    struct fgs__tensor t = good;
+
+    (void)state;
+    t.step[0] = 8;
+    assert_null(fgs__tensor_rule(&t));
+    for (uint8_t sw = 0; sw < 4; sw++) {
+        struct fgs__tensor_request r = { .mode = FGS__TENSOR_TILE };
+        struct fgs__tensor_walk w;
+
+        t = good;
+        t.interleave = 2;
+        t.swizzle = sw;
+        assert_null(fgs__tensor_rule(&t));
+        assert_int_equal(!fgs__tensor_walk_make(&w, &t, &r), sw == 1);
+    }
+    for (size_t n = 0; n < sizeof side / sizeof *side; n++)
+        for (unsigned d = 0; d < 2; d++) {
+            t = good;
+            t.kind = FGS__TENSOR_IM2COL;
+            t.dim[1 + d] = 1ull << 32;
+            t.lower[d] = side[n].lower;
+            t.upper[d] = side[n].upper;
+            assert_int_equal(!fgs__tensor_rule(&t), side[n].taken);
+        }
+    t = good;
+    t.kind = FGS__TENSOR_IM2COL;
+    t.dim[0] = t.dim[3] = 1ull << 32;
+    assert_null(fgs__tensor_rule(&t));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walk_agrees_with_a_mirror_by_elements),
         cmocka_unit_test(map_is_read_as_it_was_written),
         cmocka_unit_test(rules_name_what_is_wrong),
+        cmocka_unit_test(odd_maps_are_taken_as_by_an_h200),
     };
 
     return cmocka_run_group_tests_name("sim_tensor", tests, NULL, NULL);
