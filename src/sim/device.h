@@ -5,14 +5,15 @@
  * between epochs.  While `busy` is set an epoch or a copy runs without the
  * lock; whatever such work may look at (memory, code) is only taken away
  * inside fgs__sim_pause / fgs__sim_resume.
- *
- * More than 500 lines: the objects point to each other under that one lock, and
- * a header for each would include most of the others.
  */
 #ifndef FGS_SIM_DEVICE_H
 #define FGS_SIM_DEVICE_H
 
 #include "sim/exec.h"
+#include "sim/grid.h"
+#include "sim/handle.h"
+#include "sim/mem.h"
+#include "sim/module.h"
 #include "sim/sim.h"
 #include <pthread.h>
 #include <time.h>
@@ -51,114 +52,6 @@ enum {
     FGS__SIM_MEM_KHZ = 500000,
     FGS__SIM_MEM_BITS = 16384
 };
-
-/* ---------------------------------------------------- handles: handle.c -- */
-
-enum fgs__sim_kind {
-    FGS__SIM_KIND_NONE,
-    FGS__SIM_KIND_CTX,
-    FGS__SIM_KIND_MODULE,
-    FGS__SIM_KIND_FUNC,
-    FGS__SIM_KIND_STREAM,
-    FGS__SIM_KIND_EVENT,
-    FGS__SIM_KIND_POOL,
-    FGS__SIM_KIND_VMM,
-    FGS__SIM_KIND_LIBRARY,
-    FGS__SIM_KIND_KERNEL,
-    FGS__SIM_KIND_LINK,
-    FGS__SIM_KIND_GRAPH,
-    FGS__SIM_KIND_NODE,
-    FGS__SIM_KIND_EXEC,
-    FGS__SIM_KIND_USER,
-    FGS__SIM_KIND_ARRAY
-};
-
-/* A handle is a number, no address: serial, kind and slot, in a range where
- * no host address lies.  A freed one is never taken for another object. */
-struct fgs__sim_handles {
-    struct fgs__sim_handle_slot *slot;
-    size_t cap, count;
-    size_t free_head; /* index + 1, 0 = none */
-};
-/* 0 = no memory. */
-uintptr_t fgs__sim_handle_make(struct fgs__sim_handles *t,
-                               const fgs_allocator *a, enum fgs__sim_kind kind,
-                               void *obj);
-void *fgs__sim_handle_get(const struct fgs__sim_handles *t,
-                          enum fgs__sim_kind kind, const void *handle);
-void fgs__sim_handle_free(struct fgs__sim_handles *t, uintptr_t handle);
-void fgs__sim_handles_free(struct fgs__sim_handles *t, const fgs_allocator *a);
-
-/* ------------------------------------------------------- memory: mem.c -- */
-
-enum fgs__sim_memkind {
-    FGS__SIM_MEM_DEVICE, /* cuMemAlloc                                       */
-    FGS__SIM_MEM_MODULE, /* a module's variable                              */
-    FGS__SIM_MEM_HOST,   /* cuMemHostAlloc: same address on both sides       */
-    FGS__SIM_MEM_MANAGED, /* cuMemAllocManaged: the same                     */
-    FGS__SIM_MEM_REGISTERED, /* the program's own host memory                */
-    FGS__SIM_MEM_POOL,   /* cuMemAllocAsync                                  */
-    FGS__SIM_MEM_MAPPED, /* cuMemMap                                         */
-    FGS__SIM_MEM_ARRAY   /* of an array: no pointer of the program           */
-};
-
-struct fgs__sim_mempool {
-    struct fgs__sim_mempool *next;
-    uintptr_t handle;          /* 0 = destroyed                              */
-    uint64_t used, high;       /* bytes of its allocations                   */
-    uint64_t reserved_high, max, threshold;
-    int reuse[3];
-};
-
-struct fgs__sim_alloc_info {
-    struct fgs__sim_range range;
-    enum fgs__sim_memkind kind;
-    const void *owner; /* context */
-    uint64_t id;       /* no other allocation has it                         */
-    unsigned int flags; /* as they were asked for                            */
-    bool going;        /* a free of it is in a stream                        */
-    bool access;       /* of MAPPED                                          */
-    struct fgs__sim_mempool *pool;
-    void *vmm;         /* of MAPPED: what is mapped                          */
-};
-
-CUresult fgs__sim_mem_make(struct fgs__sim_mem **out, uint64_t bytes,
-                           const fgs_allocator *a);
-void fgs__sim_mem_free(struct fgs__sim_mem *mem);
-CUresult fgs__sim_mem_alloc(struct fgs__sim_mem *mem, uint64_t bytes,
-                            uint64_t align, enum fgs__sim_memkind kind,
-                            const void *owner, struct fgs__sim_range *out);
-/* The program's memory [addr, addr + bytes). */
-CUresult fgs__sim_mem_register(struct fgs__sim_mem *mem, uint64_t addr,
-                               uint64_t bytes, unsigned int flags,
-                               const void *owner);
-/* Set what the caller of an allocation wants to find again; addr is its
- * begin. */
-void fgs__sim_mem_tag(struct fgs__sim_mem *mem, uint64_t addr,
-                      const struct fgs__sim_alloc_info *with);
-/* Does the address belong to the device, allocated or not? */
-bool fgs__sim_mem_is_device(const struct fgs__sim_mem *mem, uint64_t addr);
-/* Map an item of another's making; take those in [lo, hi) away. */
-CUresult fgs__sim_mem_map(struct fgs__sim_mem *mem,
-                          const struct fgs__sim_alloc_info *info);
-void fgs__sim_mem_unmap(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi);
-void fgs__sim_mem_access(struct fgs__sim_mem *mem, uint64_t lo, uint64_t hi,
-                         bool access);
-/* Count bytes that have no address; false = there are not so many. */
-bool fgs__sim_mem_count(struct fgs__sim_mem *mem, int64_t bytes);
-/* Zero an allocation of device memory; what nobody touched is not committed. */
-void fgs__sim_mem_zero(const struct fgs__sim_range *range);
-/* The allocation that begins at `addr`; false = none of this kind. */
-bool fgs__sim_mem_release(struct fgs__sim_mem *mem, uint64_t addr,
-                          enum fgs__sim_memkind kind, const void *owner);
-void fgs__sim_mem_release_owner(struct fgs__sim_mem *mem, const void *owner);
-bool fgs__sim_mem_info(struct fgs__sim_mem *mem, uint64_t addr,
-                       struct fgs__sim_alloc_info *out);
-/* Host bytes of [addr, addr + bytes), NULL when no allocation holds all. */
-char *fgs__sim_mem_host(struct fgs__sim_mem *mem, uint64_t addr,
-                        uint64_t bytes);
-void fgs__sim_mem_usage(struct fgs__sim_mem *mem, uint64_t *free,
-                        uint64_t *total);
 
 /* ------------------------------------------------------ driver, device -- */
 
@@ -305,97 +198,6 @@ void fgs__sim_ctx_free(struct fgs__sim_ctx *ctx);
 uintptr_t fgs__sim_ctx_current(void);
 /* Is the calling thread inside a host function?  hostfn.c */
 bool fgs__sim_in_hostfn(void);
-
-/* ---------------------------------------------------- modules: module.c -- */
-
-struct fgs__sim_func {
-    uintptr_t handle;
-    struct fgs__sim_module *module;
-    const struct fgs__ptx_func *func;
-    struct fgs__sim_code *code;
-    int carveout;              /* -1 = default                               */
-    struct {                   /* what the calls before CUDA 4.0 set         */
-        uint32_t block[3], shared;
-        unsigned char *params; /* code->param_bytes, NULL = none set         */
-    } old;
-    uint32_t cluster[3];       /* required, by the text or attributes; 0     */
-    uint32_t cluster_policy;   /* CU_CLUSTER_SCHEDULING_POLICY_*             */
-    bool non_portable;         /* more than 8 blocks of a cluster            */
-    uint32_t max_dynamic;      /* dynamic shared memory allowed              */
-};
-
-struct fgs__sim_module {
-    struct fgs__sim_module *next;
-    struct fgs__sim_ctx *ctx;
-    uintptr_t handle;
-    struct fgs__ptx_module *ptx; /* the first text; its lists hold all       */
-    struct fgs__sim_func *func;
-    uint32_t funcs;
-    const struct fgs__sim_library *library; /* NULL = none                   */
-};
-
-/* Log buffers of a load; `text` may be NULL. */
-struct fgs__sim_log {
-    char *text;
-    size_t size, used;
-    bool cut;                  /* not all had room                           */
-};
-/* Append what fits; the log is always terminated. */
-void fgs__sim_log_line(struct fgs__sim_log *log, const char *fmt, ...)
-    FGS__PRINTF(2, 3);
-/* The compute capability that the device presents, 10.7 = 107. */
-int fgs__sim_cc(void);
-/* Does code for sm_<cc><suffix> run on the device?  `a` code only on the same
- * architecture, `f` code on later ones of its family, other code on all later
- * ones. */
-bool fgs__sim_runs(int cc, char suffix);
-/* Parse and check one text, and what of its head only a device knows. */
-CUresult fgs__sim_text_load(struct fgs__ptx_module **out, const char *text,
-                            size_t bytes, const fgs_allocator *a,
-                            struct fgs__sim_log *log);
-struct fgs__sim_image;
-struct fgs__sim_jit;
-CUresult fgs__sim_module_load(struct fgs__sim_module **out,
-                              struct fgs__sim_ctx *ctx,
-                              const struct fgs__sim_image *img,
-                              struct fgs__sim_jit *jit);
-/* The mode that $CUDA_MODULE_LOADING sets, LAZY without it as in the driver.
- * A function of PTX counts as loaded once it is known in either (an H200: also
- * before any launch); what differs is that a capture allows a lazy load. */
-bool fgs__sim_lazy(void);
-struct fgs__sim_module *fgs__sim_module_of(struct fgs__sim_ctx *ctx,
-                                           CUmodule handle);
-/* Texts that are loaded into every context that needs them: library.c. */
-struct fgs__sim_library;
-struct fgs__sim_link;
-void fgs__sim_link_destroy(struct fgs__sim_link *l);
-/* Only inside pause/resume, or when nothing of the context runs. */
-void fgs__sim_module_free(struct fgs__sim_module *m);
-
-/* The live function of a handle, of this context; NULL = none. */
-struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
-                                       CUfunction handle);
-/* What a launch is given: a function, or a library's kernel, whose function in
- * this context it becomes; library.c. */
-CUresult fgs__sim_launched(struct fgs__sim_ctx *ctx, CUfunction handle,
-                           struct fgs__sim_func **out);
-CUresult fgs__sim_func_get(int *value, CUfunction_attribute attrib,
-                           const struct fgs__sim_func *f);
-CUresult fgs__sim_func_set(struct fgs__sim_func *f,
-                           CUfunction_attribute attrib, int value);
-CUresult fgs__sim_param_info(const struct fgs__ptx_func *f, size_t index,
-                             size_t *offset, size_t *bytes);
-/* Most threads of a block of it. */
-uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f);
-/* Most shared memory of a block, static and dynamic. */
-uint32_t fgs__sim_max_shared(const fgs_sim_config *cfg);
-
-/* Write what kernels have printed; print.c. */
-void fgs__sim_print_flush(struct fgs__sim_ctx *ctx);
-void fgs__sim_print_free(struct fgs__sim_ctx *ctx);
-/* The memory that device code allocates from, at its first use; heap.c. */
-CUresult fgs__sim_heap_make(struct fgs__sim_ctx *ctx);
-void fgs__sim_heap_free(struct fgs__sim_ctx *ctx);
 
 /* ---------------------------------------------------- streams: stream.c -- */
 
@@ -600,93 +402,7 @@ void fgs__sim_refuse(const char *call, const char *rule);
 void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
                         const char *text);
 
-/* -------------------------------------------------------- grids: grid.c -- */
-
-/* A grid joins the dispatch list at its start. */
-void fgs__sim_grid_start(struct fgs__sim_device *dev,
-                         struct fgs__sim_grid *g);
-void fgs__sim_grid_remove(struct fgs__sim_device *dev,
-                          struct fgs__sim_grid *g);
-/* Give blocks to SMs while they fit. */
-void fgs__sim_grids_dispatch(struct fgs__sim_device *dev);
-/* Are there blocks without a place? */
-bool fgs__sim_grids_wait(const struct fgs__sim_device *dev);
-void fgs__sim_grid_deps_done(struct fgs__sim_device *dev,
-                             struct fgs__sim_grid *g);
-/* Blocks of a kernel that fit on one SM; 0 = never. */
-uint32_t fgs__sim_fit(const fgs_sim_config *cfg,
-                      const struct fgs__sim_code *code, uint32_t threads,
-                      uint32_t shared);
-uint32_t fgs__sim_block_regs(const struct fgs__sim_code *code,
-                             uint32_t threads);
-uint32_t fgs__sim_block_shared(const fgs_sim_config *cfg, uint32_t shared);
-/* Nothing runs and nothing will: fault the contexts whose blocks wait for
- * ever.  False = there are none. */
-bool fgs__sim_grids_stuck(struct fgs__sim_device *dev);
-
-/* ---------------------------------------------------- clusters: gang.c -- */
-
-/* What a launch attribute asks for; NOT_SUPPORTED = it is about something
- * else.  cu_cluster.c */
-CUresult fgs__sim_cluster_attr(struct fgs__sim_ask *ask, unsigned int id,
-                               const CUlaunchAttributeValue *v);
-/* Set the grid's clusters, whose blocks, threads and memory are set. */
-CUresult fgs__sim_cluster_apply(const struct fgs__sim_func *f,
-                                const struct fgs__sim_ask *ask,
-                                struct fgs__sim_grid *g);
-/* A kernel in place of another one of a graph keeps its attributes. */
-CUresult fgs__sim_cluster_keep(struct fgs__sim_ctx *ctx,
-                               struct fgs__sim_op *op,
-                               const struct fgs__sim_op *from);
-/* Attributes of a function; false = about something else. */
-bool fgs__sim_cluster_get(const struct fgs__sim_func *f,
-                          CUfunction_attribute attrib, int *value);
-CUresult fgs__sim_cluster_set(struct fgs__sim_func *f,
-                              CUfunction_attribute attrib, int value);
-/* More blocks of the grid that fit on the SM now. */
-uint32_t fgs__sim_sm_room(const struct fgs__sim_sm *sm,
-                          const struct fgs__sim_grid *g);
-/* Take the resources of a block; the caller fills the slot's `linear`. */
-struct fgs__sim_slot *fgs__sim_sm_take(struct fgs__sim_sm *sm,
-                                       struct fgs__sim_grid *g,
-                                       uint64_t now_ps);
-/* Can a cluster of `size` blocks ever be resident? */
-bool fgs__sim_cluster_fits(const fgs_sim_config *cfg,
-                           const struct fgs__sim_code *code, uint32_t threads,
-                           uint32_t shared, uint32_t size);
-/* Give the grid's next cluster its places; false = not now. */
-bool fgs__sim_cluster_place(struct fgs__sim_device *dev,
-                            struct fgs__sim_grid *g);
-/* %ctaid of a rank of the grid's cluster number `index`. */
-void fgs__sim_cluster_ctaid(const struct fgs__sim_grid *g, uint64_t index,
-                            uint32_t rank, uint32_t ctaid[3]);
-/* The block of the slot is gone; its cluster, if it has one, is freed by the
- * sweep behind the last one (no worker may run then). */
-void fgs__sim_cluster_leave(struct fgs__sim_slot *slot);
-void fgs__sim_clusters_sweep(struct fgs__sim_device *dev);
-
-/* ------------------------------------------------------------ SMs: sm.c -- */
-
-bool fgs__sim_sms_make(struct fgs__sim_device *dev);
-void fgs__sim_sms_free(struct fgs__sim_device *dev);
-/* Run the SMs of a group, which clusters join, up to device time `until`. */
-void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
-                     uint64_t until);
-void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot);
-/* Free all blocks of a context. */
-void fgs__sim_sms_drop(struct fgs__sim_device *dev,
-                       const struct fgs__sim_ctx *ctx);
-/* Least wake time of all SMs. */
-uint64_t fgs__sim_sms_next(const struct fgs__sim_device *dev);
-/* Blocks that ended on any SM so far. */
-uint64_t fgs__sim_sms_ended(const struct fgs__sim_device *dev);
-
-/* ------------------------------------------------------ threads: pool.c -- */
-
-bool fgs__sim_pool_make(struct fgs__sim_device *dev);
-void fgs__sim_pool_free(struct fgs__sim_device *dev);
-/* Run all SMs that have something to do before `until`. */
-void fgs__sim_pool_epoch(struct fgs__sim_device *dev, uint64_t until);
+/* --------------------------------------------- host functions: hostfn.c -- */
 
 bool fgs__sim_hostfn_make(struct fgs__sim_device *dev);
 void fgs__sim_hostfn_free(struct fgs__sim_device *dev);
