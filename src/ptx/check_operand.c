@@ -68,18 +68,9 @@ static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
 /* The type that .wide makes of a factor's. */
 static enum fgs__ptx_type doubled(const struct fgs__ptx_insn *i)
 {
-    if (i->mod[FGS__G_WIDTH] != FGS__M_WIDE)
-        return (enum fgs__ptx_type)i->type[0];
-    switch (i->type[0]) {
-    case FGS__T_U16:
-        return FGS__T_U32;
-    case FGS__T_S16:
-        return FGS__T_S32;
-    case FGS__T_U32:
-        return FGS__T_U64;
-    default:
-        return FGS__T_S64;
-    }
+    enum fgs__ptx_type t = (enum fgs__ptx_type)i->type[0];
+
+    return i->mod[FGS__G_WIDTH] == FGS__M_WIDE ? fgs__ptx_widened(t) : t;
 }
 
 /* {_, _} leaves nothing to tell the type by, says the assembler. */

@@ -26,6 +26,20 @@ struct fgs__ptx_type_info {
     uint8_t kind; /* enum fgs__ptx_kind */
 };
 extern const struct fgs__ptx_type_info fgs__ptx_types[FGS__T_COUNT];
+/* The integer type that .wide makes of a factor's. */
+static inline enum fgs__ptx_type fgs__ptx_widened(enum fgs__ptx_type t)
+{
+    switch (t) {
+    case FGS__T_U16:
+        return FGS__T_U32;
+    case FGS__T_S16:
+        return FGS__T_S32;
+    case FGS__T_U32:
+        return FGS__T_U64;
+    default:
+        return FGS__T_S64;
+    }
+}
 
 enum fgs__ptx_group {
 #define GROUP(id) FGS__G_##id,

@@ -113,11 +113,7 @@ static bool issue_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 static const struct fgs__sim_insn *run_copy(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
-    for (uint32_t m = w->exec; m; m &= m - 1)
-        if (!issue_lane(w, i, fgs__sim_lane(m)))
-            return NULL;
-    fgs__sim_warp_delay(w, FGS__SIM_ISSUE_PS);
-    return i + 1;
+    return fgs__sim_bulk_issue(w, i, issue_lane);
 }
 
 /* ---------------------------------------------------------------- groups -- */

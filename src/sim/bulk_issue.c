@@ -1,5 +1,6 @@
 /* bulk_issue.c -- what bulk and tensor copies share when they are issued */
 #include "sim/bulk_issue.h"
+#include "sim/latency.h"
 #include "sim/cluster.h"
 #include "sim/mbar.h"
 
@@ -169,4 +170,17 @@ bool fgs__sim_bulk_start(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     fgs__sim_warp_fault(w, i, CUDA_ERROR_OUT_OF_MEMORY, lane,
                         "the host has no memory for a bulk copy");
     return false;
+}
+
+const struct fgs__sim_insn *
+fgs__sim_bulk_issue(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                    bool (*lane_issues)(struct fgs__sim_warp *w,
+                                        const struct fgs__sim_insn *i,
+                                        int lane))
+{
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        if (!lane_issues(w, i, fgs__sim_lane(m)))
+            return NULL;
+    fgs__sim_warp_delay(w, FGS__SIM_ISSUE_PS);
+    return i + 1;
 }

@@ -54,4 +54,11 @@ bool fgs__sim_bulk_where(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 bool fgs__sim_bulk_start(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                          int lane, const struct fgs__sim_copy_req *r);
 
+/* Issue a copy for each running lane by `lane_issues`. */
+const struct fgs__sim_insn *
+fgs__sim_bulk_issue(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                    bool (*lane_issues)(struct fgs__sim_warp *w,
+                                        const struct fgs__sim_insn *i,
+                                        int lane));
+
 #endif

@@ -116,28 +116,33 @@ static void give_back(bool borrowed)
     fgs__sim_cuDevicePrimaryCtxRelease(0);
 }
 
-CUresult fgs__sim_cuKernelGetAttribute(int *value, CUfunction_attribute attrib,
-                                       CUkernel kernel, CUdevice dev)
+/* A live kernel, of the only device, in some context. */
+static CUresult begin(CUkernel kernel, CUdevice dev, bool *borrowed)
 {
     struct fgs__sim_library *l;
     struct fgs__sim_kernel *k;
-    struct fgs__sim_ctx *ctx;
-    struct fgs__sim_func *f;
-    bool borrowed;
     CUresult r = enter(kernel, &k, &l);
 
     if (r)
         return r;
     fgs__sim_leave(r);
-    if (dev)
-        return CUDA_ERROR_INVALID_DEVICE;
-    if (!value)
-        return CUDA_ERROR_INVALID_VALUE;
-    r = borrow(&borrowed);
+    return dev ? CUDA_ERROR_INVALID_DEVICE : borrow(borrowed);
+}
+
+CUresult fgs__sim_cuKernelGetAttribute(int *value, CUfunction_attribute attrib,
+                                       CUkernel kernel, CUdevice dev)
+{
+    struct fgs__sim_ctx *ctx;
+    struct fgs__sim_func *f;
+    bool borrowed;
+    CUresult r = begin(kernel, dev, &borrowed);
+
     if (r)
         return r;
     r = fgs__sim_enter_calm(&ctx);
-    if (!r) {
+    if (!r && !value)
+        r = fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    else if (!r) {
         r = fgs__sim_launched(ctx, (CUfunction)kernel, &f);
         if (!r)
             r = fgs__sim_func_get(value, attrib, f);
@@ -185,18 +190,10 @@ static CUresult set(struct fgs__sim_ctx *ctx, CUkernel kernel,
 CUresult fgs__sim_cuKernelSetAttribute(CUfunction_attribute attrib, int value,
                                        CUkernel kernel, CUdevice dev)
 {
-    struct fgs__sim_library *l;
-    struct fgs__sim_kernel *k;
     struct fgs__sim_ctx *ctx;
     bool borrowed;
-    CUresult r = enter(kernel, &k, &l);
+    CUresult r = begin(kernel, dev, &borrowed);
 
-    if (r)
-        return r;
-    fgs__sim_leave(r);
-    if (dev)
-        return CUDA_ERROR_INVALID_DEVICE;
-    r = borrow(&borrowed);
     if (r)
         return r;
     r = fgs__sim_enter(&ctx);

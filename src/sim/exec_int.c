@@ -106,20 +106,6 @@ static const struct lane_row sat_rows[] = {
     { FGS__OP_MAX, FGS__T_S32, 0, max_relu_s32 },
 };
 
-static enum fgs__ptx_type widened(enum fgs__ptx_type t)
-{
-    switch (t) {
-    case FGS__T_U16:
-        return FGS__T_U32;
-    case FGS__T_S16:
-        return FGS__T_S32;
-    case FGS__T_U32:
-        return FGS__T_U64;
-    default:
-        return FGS__T_S64;
-    }
-}
-
 bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
                                   const struct fgs__ptx_insn *src,
                                   struct fgs__sim_insn *out)
@@ -143,7 +129,7 @@ bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
                             width);
     if (!out->run || src->operands != count)
         return false;
-    wide = width == FGS__M_WIDE ? widened(t) : t;
+    wide = width == FGS__M_WIDE ? fgs__ptx_widened(t) : t;
     out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], wide);
     if (out->op[0] == FGS__SIM_NOREF)
         return false;

@@ -4,7 +4,6 @@
  * any time up to the copy's end and forbids changes meanwhile.
  */
 #include "sim/bulk_issue.h"
-#include "sim/latency.h"
 #include "sim/piece.h"
 
 /* Operands as leaves of a tree of constants that hold two places each. */
@@ -179,11 +178,7 @@ static bool issue_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 static const struct fgs__sim_insn *run_tensor(struct fgs__sim_warp *w,
                                               const struct fgs__sim_insn *i)
 {
-    for (uint32_t m = w->exec; m; m &= m - 1)
-        if (!issue_lane(w, i, fgs__sim_lane(m)))
-            return NULL;
-    fgs__sim_warp_delay(w, FGS__SIM_ISSUE_PS);
-    return i + 1;
+    return fgs__sim_bulk_issue(w, i, issue_lane);
 }
 
 /* -------------------------------------------------------------- selector -- */
