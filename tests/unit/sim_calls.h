@@ -179,4 +179,48 @@ static inline void sim_affine(CUfunction f, uint32_t blocks, uint32_t threads,
     assert_int_equal(sim_launch(f, blocks, threads, stream, pdl, params), 0);
 }
 
+/* A device whose allocations are counted, with a context. */
+static inline struct sim sim_counted(struct counting *c, fgs_allocator *a)
+{
+    fgs_sim_config cfg = sim_config();
+
+    sim_clean();
+    *a = counting_allocator(c);
+    cfg.allocator = a;
+    return sim_open(&cfg, NULL);
+}
+
+/* Its end: nothing of it is left. */
+static inline void sim_counted_end(const struct counting *c)
+{
+    fgs_sim_config cfg = sim_config();
+
+    sim_clean();
+    assert_int_equal(c->live, 0);
+    sim_configure(&cfg);
+}
+
+/* `call` with its n-th allocation failing, for each n up to the one at which it
+ * succeeds: at least `least`.  A failed call leaves nothing but, once, a table
+ * of handles that grew. */
+static inline void sim_fail_each(struct counting *c, CUresult (*call)(void *),
+                                 void *arg, long least)
+{
+    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    long n;
+
+    for (n = 1; r == CUDA_ERROR_OUT_OF_MEMORY; n++) {
+        long live = c->live;
+
+        atomic_store(&c->calls, 0);
+        c->at = n;
+        r = call(arg);
+        c->at = 0;
+        if (r)
+            assert_in_range(c->live - live, 0, 1);
+    }
+    assert_int_equal(r, CUDA_SUCCESS);
+    assert_true(n > least);
+}
+
 #endif

@@ -253,37 +253,22 @@ static void ptx_may_begin_with_comments(void **state)
     CU(cuModuleLoadData(&m, "/* .version 9.0"), ERROR_INVALID_IMAGE);
 }
 
+static CUresult load_packed(void *module)
+{
+    return fgs__sim_cuModuleLoadData(module, packed_zstd);
+}
+
 static void failing_allocation_leaves_nothing_behind(void **state)
 {
-    fgs_sim_config cfg = sim_config();
     struct counting c = { 0 };
-    fgs_allocator a = counting_allocator(&c);
-    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    fgs_allocator a;
     CUmodule m = NULL;
-    long n;
 
     (void)state;
-    sim_clean();
-    cfg.allocator = &a;
-    s = sim_open(&cfg, NULL);
-    for (n = 1; r == CUDA_ERROR_OUT_OF_MEMORY; n++) {
-        long live = c.live;
-
-        atomic_store(&c.calls, 0);
-        c.at = n;
-        r = fgs__sim_cuModuleLoadData(&m, packed_zstd);
-        c.at = 0;
-        /* The table of handles may have grown. */
-        if (r)
-            assert_in_range(c.live - live, 0, 1);
-    }
-    assert_int_equal(r, CUDA_SUCCESS);
-    assert_true(n > 10);
+    s = sim_counted(&c, &a);
+    sim_fail_each(&c, load_packed, &m, 10);
     runs_poke(m, 4);
-    sim_clean();
-    assert_int_equal(c.live, 0);
-    cfg.allocator = NULL;
-    sim_configure(&cfg);
+    sim_counted_end(&c);
 }
 
 int main(void)

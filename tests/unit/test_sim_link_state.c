@@ -106,57 +106,38 @@ static CUresult whole(const char *const *text, size_t count, CUmodule *m)
     return r;
 }
 
-static void failing_allocation_leaves_nothing_behind(void **state)
+static CUresult link_both(void *module)
 {
     static const char *const text[] = {
         TEXT ".extern .func " DECL("f") ";\n" KERNEL("k", CALL("f")),
         TEXT FUNC(".visible", "f", 5),
     };
-    fgs_sim_config cfg = sim_config();
+
+    return whole(text, 2, module);
+}
+
+static void failing_allocation_leaves_nothing_behind(void **state)
+{
     struct counting c = { 0 };
-    fgs_allocator a = counting_allocator(&c);
-    CUresult r = CUDA_ERROR_OUT_OF_MEMORY;
+    fgs_allocator a;
     CUmodule m = NULL;
-    long n;
 
     (void)state;
-    sim_clean();
-    cfg.allocator = &a;
-    s = sim_open(&cfg, NULL);
-    for (n = 1; r == CUDA_ERROR_OUT_OF_MEMORY; n++) {
-        long live = c.live;
-
-        atomic_store(&c.calls, 0);
-        c.at = n;
-        r = whole(text, 2, &m);
-        c.at = 0;
-        if (r) /* the table of handles may have grown */
-            assert_in_range(c.live - live, 0, 1);
-    }
-    assert_int_equal(r, CUDA_SUCCESS);
-    assert_true(n > 30);
+    s = sim_counted(&c, &a);
+    sim_fail_each(&c, link_both, &m, 30);
     assert_int_equal(run(m, "k", 1), 6);
-    sim_clean();
-    assert_int_equal(c.live, 0);
-    cfg.allocator = NULL;
-    sim_configure(&cfg);
+    sim_counted_end(&c);
 }
 
 static void context_takes_its_links_along(void **state)
 {
-    fgs_sim_config cfg = sim_config();
     struct counting c = { 0 };
-    fgs_allocator a = counting_allocator(&c);
+    fgs_allocator a;
 
     (void)state;
-    sim_clean();
-    cfg.allocator = &a;
-    s = sim_open(&cfg, NULL);
+    s = sim_counted(&c, &a);
     assert_int_equal(add(begin(), "a", TEXT POKE), CUDA_SUCCESS);
-    sim_clean();
-    assert_int_equal(c.live, 0);
-    cfg.allocator = NULL;
-    sim_configure(&cfg);
+    sim_counted_end(&c);
 }
 
 int main(void)
