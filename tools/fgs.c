@@ -17,7 +17,8 @@ const struct verb verbs[] = {
     {"check", "check PTX files as the software device's loader does",
      usage_check, verb_check},
     {"sass", "assemble and disassemble a kernel", usage_sass, verb_sass},
-    {"bench", "how fast the software device is", usage_bench, verb_bench},
+    {"bench", "how fast the software device is, and a hand-off",
+     usage_bench, verb_bench},
     {NULL, NULL, NULL, NULL},
 };
 

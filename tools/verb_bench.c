@@ -1,12 +1,16 @@
 /* verb_bench.c -- fgs bench: how fast the software device is, with bounds */
 #include "bench.h"
+#include "handoff.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 const char usage_bench[] =
-    "usage: fgs bench sim [OPTION]...\n"
+    "usage: fgs bench sim|handoff [OPTION]...\n"
+    "\n"
+    "handoff: tiles between two blocks of a device, see fgs bench handoff "
+    "-h\n"
     "\n"
     "Measure the software device on this machine: thread-instructions a\n"
     "second of small kernels on one core and on all, of the guide's example,\n"
@@ -418,12 +422,16 @@ int verb_bench(int argc, char **argv)
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
     int operands;
-    int code = opt_parse(verb_find("bench"), argc, argv, table, &operands);
+    int code;
 
+    if (argc > 1 && !strcmp(argv[1], "handoff"))
+        return bench_handoff(argc - 1, argv + 1);
+    code = opt_parse(verb_find("bench"), argc, argv, table, &operands);
     if (code >= 0)
         return code;
     if (operands != 1 || strcmp(argv[1], "sim"))
-        return usage_error("bench", "what is measured must be \"sim\"");
+        return usage_error("bench", "what is measured must be \"sim\", or "
+                                    "\"handoff\" as the first word");
     if (a.only && !known(a.only))
         return usage_error("bench", "--only: no row is named \"%s\"", a.only);
     return bench(&a);

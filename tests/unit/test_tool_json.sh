@@ -48,6 +48,9 @@ FGS_LIBCUDA='/no/"quoted"\name' valid missing_device_is_json 77 \
     run --json --provider cuda
 has missing_device_has_its_members "$run error context_alive"
 valid device_is_json 0 device --json
+valid handoff_is_json 0 bench handoff --json --pairs 2 --rounds 2
+has handoff_has_its_members "provider device times_are_virtual sms tile_bytes \
+rounds spread_clocks clock_mhz rows"
 valid ptx_list_is_json 0 ptx --json
 valid ptx_text_is_json 0 ptx --json scale_produce
 printf 'bad \t"text" \\ \001\n' > "$tmp/bad.ptx"

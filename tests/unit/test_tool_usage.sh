@@ -140,4 +140,14 @@ expect 2 'what is measured must be "sim"' bench gpu
 expect 2 '--only: no row is named "dance"' bench sim --only dance
 expect 0 '^loop .* add, setp, bra' bench sim --only loop --ms 1 --repeat 1
 expect 0 '"launch_ns": [1-9]' bench sim --only launch --ms 1 --repeat 1 --json
+expect 0 '^usage: fgs bench handoff' bench handoff -h
+expect 2 'handoff: "x" is not expected' bench handoff x
+expect 2 '--pairs: "0" is too small' bench handoff --pairs 0
+for p in flag poll bulk bulk_weak; do
+    expect 0 "^$p  *[1-9][0-9.]* .*[0-9]  [a-z]" bench handoff --pairs 2 \
+        --rounds 2
+done
+expect 0 'virtual' bench handoff --pairs 1 --rounds 1 --spread 2000
+FGS_SIM_SMS=1 expect 1 'two SMs are needed' bench handoff
+FGS_SIM_CC=80 expect 0 '^bulk .*: not for compute 8.0' bench handoff --pairs 1
 end

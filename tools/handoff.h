@@ -1,0 +1,74 @@
+/* handoff.h -- fgs bench handoff: kernels and device */
+#ifndef FGS_TOOL_HANDOFF_H
+#define FGS_TOOL_HANDOFF_H
+
+#include "tool.h"
+
+/* The control block of the kernels, in 32-bit words; the texts know the byte
+ * offsets.  A side's results are 64-bit words. */
+enum {
+    HANDOFF_THREADS = 256, /* a chunk of the tile each                       */
+    HANDOFF_TILE = 4096,
+    CTL_WRONG = 3,  /* threads that received other data than was sent        */
+    CTL_FAILED = 4, /* a wait reached its limit                              */
+    CTL_SIDE = 16,  /* of `there`; `back` follows 16 words later             */
+    CTL_SMS = 128,  /* %smid of each block                                   */
+    SIDE_CLOCKS = 0, SIDE_NS, SIDE_WAITED, SIDE_REPEATS, SIDE_DONE
+};
+
+#define HANDOFF_SENTINEL 0x80000000u
+
+/* A protocol: how a tile is sent and received. */
+struct handoff_protocol {
+    const char *name, *what;
+    const char *version; /* .version and .target lines                       */
+    int cc;              /* lowest compute capability times ten              */
+    const char *shared, *make, *send, *receive;
+};
+/* The first one is what the others are compared with; ends with name NULL. */
+extern const struct handoff_protocol handoff_protocols[];
+enum { HANDOFF_PROTOCOLS = 4 };
+
+/* The text, from malloc; its entry is "handoff".  NULL = no memory. */
+char *handoff_text(const struct handoff_protocol *p);
+
+/* ---------------------------------------------------- handoff_device.c -- */
+
+/* One device by its driver's entry points; the primary context is current. */
+struct handoff_device {
+    fgs_device *dev;
+    fgs_device_info info;
+    void *ctx;
+    int ordinal;                 /* CUdevice                                 */
+    unsigned long long tiles, ctl;
+    unsigned shared;             /* dynamic, so that an SM takes one block   */
+    char why[800];               /* what failed                              */
+};
+struct handoff_kernel {
+    void *module, *function;
+};
+/* Arguments of a launch. */
+struct handoff_run {
+    uint32_t there, back;        /* SMs                                      */
+    uint32_t rounds, warm;       /* rounds in all, and those not timed       */
+    uint32_t spread, limit;      /* clocks before a send; tries of a wait    */
+};
+
+/* Memory for `rounds` rounds.  EXIT_GOOD or an exit code after a message;
+ * handoff_close in any case. */
+int handoff_open(struct handoff_device *d, const char *provider,
+                 uint32_t rounds);
+/* False: d->why says why. */
+bool handoff_load(struct handoff_device *d, const struct handoff_protocol *p,
+                  struct handoff_kernel *k);
+/* Fill all tiles with the sentinel, run, read the control block. */
+bool handoff_launch(struct handoff_device *d, const struct handoff_kernel *k,
+                    const struct handoff_run *r, uint32_t *ctl);
+void handoff_unload(struct handoff_device *d, struct handoff_kernel *k);
+void handoff_close(struct handoff_device *d);
+/* Bytes of the control block. */
+size_t handoff_ctl_bytes(const struct handoff_device *d);
+
+int bench_handoff(int argc, char **argv);
+
+#endif
