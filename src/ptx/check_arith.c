@@ -103,6 +103,12 @@ void fgs__check_arith(struct fgs__check *c)
 
 /* --------------------------------------------------------- setp, vote -- */
 
+static bool is_simd(unsigned type)
+{
+    return type == FGS__T_U16X2 || type == FGS__T_S16X2 ||
+        type == FGS__T_U8X4 || type == FGS__T_S8X4;
+}
+
 /* Which comparisons a kind of type has (ISA 9.3.1, 9.3.2). */
 static bool has_comparison(const struct fgs__ptx_type_info *t, unsigned cmp)
 {
@@ -119,9 +125,12 @@ static bool has_comparison(const struct fgs__ptx_type_info *t, unsigned cmp)
     case FGS__M_CMP_LS:
     case FGS__M_CMP_HI:
     case FGS__M_CMP_HS:
-        return t->kind == FGS__K_UINT;
+        return t->kind == FGS__K_UINT ||
+            t == &fgs__ptx_types[FGS__T_U16X2] ||
+            t == &fgs__ptx_types[FGS__T_U8X4];
     default:
-        return t->kind == FGS__K_FLOAT || t->kind == FGS__K_PACK;
+        return (t->kind == FGS__K_FLOAT || t->kind == FGS__K_PACK) &&
+            !is_simd((unsigned)(t - fgs__ptx_types));
     }
 }
 
@@ -189,12 +198,40 @@ static bool is_set(unsigned d, unsigned s)
     }
 }
 
+/* set of packed integers has one type and no predicate (ISA 9.4). */
+static void check_set_simd(struct fgs__check *c)
+{
+    static const uint8_t groups[] = { FGS__G_BOOL, FGS__G_FTZ };
+    const struct fgs__ptx_insn *i = c->i;
+    const char *word = type_of(i, 0)->word;
+    unsigned cmp = i->mod[FGS__G_CMP];
+
+    for (size_t k = 0; k < sizeof groups; k++) {
+        if (i->mod[groups[k]]) {
+            fgs__check_mod_error(c, groups[k], "'.%s' is not allowed with type "
+                                 ".%s", fgs__mods[i->mod[groups[k]]].word,
+                                 word);
+            return;
+        }
+    }
+    if (i->types > 1)
+        fgs__parse_error(c->p, c->type_at[1], "%s: type .%s has no second type",
+                         c->name, word);
+    else if (!has_comparison(type_of(i, 0), cmp))
+        fgs__check_mod_error(c, FGS__G_CMP, "'.%s' does not compare type .%s",
+                             fgs__mods[cmp].word, word);
+}
+
 void fgs__check_set(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     unsigned s = i->type[1], cmp = i->mod[FGS__G_CMP];
 
-    if (i->mod[FGS__G_FTZ] && s != FGS__T_F32 &&
+    if (is_simd(i->type[0]))
+        check_set_simd(c);
+    else if (i->types < 2)
+        fgs__check_error(c, "a second type is missing");
+    else if (i->mod[FGS__G_FTZ] && s != FGS__T_F32 &&
         (i->op == FGS__OP_SLCT || (s != FGS__T_F16 && s != FGS__T_F16X2)))
         fgs__check_mod_error(c, FGS__G_FTZ, "'.ftz' is not for type .%s",
                              type_of(i, 1)->word);

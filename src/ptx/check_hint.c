@@ -41,6 +41,7 @@ static void check_prefetch(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     bool map = i->mod[FGS__G_TENSORMAP], cache = i->mod[FGS__G_TO_CACHE];
+    unsigned to = i->mod[FGS__G_TO_CACHE];
     bool held = i->space[0] == FGS__M_PARAM || i->space[0] == FGS__M_CONST;
 
     if (map && cache)
@@ -53,6 +54,10 @@ static void check_prefetch(struct fgs__check *c)
     else if (i->space[0] && map != held)
         fgs__check_mod_error(c, FGS__G_SPACE, "'.%s' is not allowed",
                              fgs__mods[i->space[0]].word);
+    else if (i->space[0] == FGS__M_LOCAL &&
+             (to == FGS__M_TO_L2_LAST || to == FGS__M_TO_L2_NORMAL))
+        fgs__check_mod_error(c, FGS__G_TO_CACHE, "'.%s' is not for .local",
+                             fgs__mods[to].word);
 }
 
 void fgs__check_hint(struct fgs__check *c)

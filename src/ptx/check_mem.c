@@ -34,14 +34,14 @@ static void check_mmio(struct fgs__check *c)
         i->mod[FGS__G_SEM] == FGS__M_VOLATILE ||
         i->mod[FGS__G_SCOPE] != FGS__M_SYS)
         fgs__check_mod_error(c, FGS__G_MMIO, "'.mmio' requires '.relaxed.sys'");
-    else if (i->mod[FGS__G_SEM] != FGS__M_RELAXED)
-        fgs__check_version(c->p, c->mod_at[FGS__G_SEM], 93, 70, 0, "%s with "
-                           "'.mmio.%s'", c->name,
-                           fgs__mods[i->mod[FGS__G_SEM]].word);
     else if (i->mod[FGS__G_VEC])
         fgs__check_mod_error(c, FGS__G_VEC, "'.mmio' is for no vectors");
     else if (i->space[0] && i->space[0] != FGS__M_GLOBAL)
         fgs__check_mod_error(c, FGS__G_MMIO, "'.mmio' is for .global");
+    else if (i->mod[FGS__G_SEM] != FGS__M_RELAXED)
+        fgs__check_version(c->p, c->mod_at[FGS__G_SEM], 93, 70, 0, "%s with "
+                           "'.mmio.%s'", c->name,
+                           fgs__mods[i->mod[FGS__G_SEM]].word);
 }
 
 /* Words for the caches of global memory, not of a volatile access. */
@@ -66,14 +66,15 @@ static void check_eviction(struct fgs__check *c)
     }
 }
 
-/* An order is for memory that others see. */
+/* An order is for memory that others see, .volatile for what can be written. */
 static void check_order(struct fgs__check *c)
 {
     unsigned sem = c->i->mod[FGS__G_SEM], space = c->i->space[0];
 
-    if (!sem || sem == FGS__M_WEAK || sem == FGS__M_VOLATILE)
+    if (!sem || sem == FGS__M_WEAK)
         return;
-    if (space == FGS__M_LOCAL || space == FGS__M_CONST ||
+    if ((space == FGS__M_LOCAL && sem != FGS__M_VOLATILE) ||
+        space == FGS__M_CONST ||
         space == FGS__M_PARAM || space == FGS__M_PARAM_ENTRY ||
         space == FGS__M_PARAM_FUNC)
         fgs__check_mod_error(c, FGS__G_SEM, "'.%s' is not for .%s",
@@ -89,7 +90,7 @@ static void check_cache(struct fgs__check *c)
 
     if (i->mod[FGS__G_NC] && i->space[0] != FGS__M_GLOBAL)
         fgs__check_mod_error(c, FGS__G_NC, "'.nc' requires .global");
-    else if (i->mod[FGS__G_NC] && !plain)
+    else if (i->mod[FGS__G_NC] && sem)
         fgs__check_mod_error(c, FGS__G_NC, "'.nc' and '.%s' exclude each other",
                              fgs__mods[sem].word);
     else if (i->mod[FGS__G_CACHE] && !plain)
@@ -106,9 +107,12 @@ static void check_width(struct fgs__check *c)
     unsigned n = vec == FGS__M_V2 ? 2 : vec == FGS__M_V4 ? 4
         : vec == FGS__M_V8 ? 8 : 1;
     unsigned bits = fgs__ptx_types[i->type[0]].bits;
-    bool wide = bits * n == 256 && bits >= 32 && bits <= 64;
+    bool wide = bits * n == 256 && bits >= 32 && bits <= 64 &&
+        i->op != FGS__OP_LDU;
 
-    if (n > 1 && bits * n > 128 && !wide)
+    if (n > 1 && bits * n > 128 && i->op == FGS__OP_LDU)
+        fgs__check_mod_error(c, FGS__G_VEC, "a vector has 128 bits at most");
+    else if (n > 1 && bits * n > 128 && !wide)
         fgs__check_mod_error(c, FGS__G_VEC, "a vector has 128 bits, or 256 as "
                              ".v8 of 32 or .v4 of 64 bits");
     else if (vec == FGS__M_V8 && !wide)

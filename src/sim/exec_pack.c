@@ -40,6 +40,18 @@ PACK(max_relu_s16, l_s16, MOST(MOST(x, y), 0))
 PACK(min_relu_s8, l_s8, MOST(LEAST(x, y), 0))
 PACK(max_relu_s8, l_s8, MOST(MOST(x, y), 0))
 PACK(neg_s8, l_s8, -x)
+/* set: all bits of an element that compares true */
+#define COMPARED(t, T)                                                         \
+    PACK(eq_##t, T, -(x == y))                                                 \
+    PACK(ne_##t, T, -(x != y))                                                 \
+    PACK(lt_##t, T, -(x < y))                                                  \
+    PACK(le_##t, T, -(x <= y))                                                 \
+    PACK(gt_##t, T, -(x > y))                                                  \
+    PACK(ge_##t, T, -(x >= y))
+COMPARED(u16, l_u16)
+COMPARED(s16, l_s16)
+COMPARED(u8, l_u8)
+COMPARED(s8, l_s8)
 
 /* ------------------------------------------------------------- two f32 -- */
 
@@ -89,7 +101,24 @@ TWO(fma_f32x2, __builtin_fmaf(x, y, z))
 #define RELU_ROWS(t, T)                                                        \
     { FGS__OP_MIN, FGS__T_##T, FGS__M_RELU, min_relu_##t },                    \
     { FGS__OP_MAX, FGS__T_##T, FGS__M_RELU, max_relu_##t },
+#define SIGNED_SET(t, T)                                                       \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_EQ, eq_##t },                            \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_NE, ne_##t },                            \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_LT, lt_##t },                            \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_LE, le_##t },                            \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_GT, gt_##t },                            \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_GE, ge_##t },
+#define UNSIGNED_SET(t, T)                                                     \
+    SIGNED_SET(t, T)                                                           \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_CMP_LO, lt_##t },                        \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_CMP_LS, le_##t },                        \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_CMP_HI, gt_##t },                        \
+    { FGS__OP_SET, FGS__T_##T, FGS__M_CMP_HS, ge_##t },
 static const struct lane_row rows[] = {
+    UNSIGNED_SET(u16, U16X2)
+    SIGNED_SET(s16, S16X2)
+    UNSIGNED_SET(u8, U8X4)
+    SIGNED_SET(s8, S8X4)
     ROWS(u16, U16X2)
     ROWS(s16, S16X2)
     ROWS(u8, U8X4)
@@ -108,13 +137,14 @@ bool FGS__LEVEL(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
                                    struct fgs__sim_insn *out)
 {
     static const uint8_t groups[] = { FGS__G_ROUND, FGS__G_FTZ, FGS__G_SAT,
-                                      FGS__G_RELU };
+                                      FGS__G_RELU, FGS__G_CMP };
     enum fgs__ptx_type t = (enum fgs__ptx_type)src->type[0];
     unsigned count = src->op == FGS__OP_NEG ? 2
         : src->op == FGS__OP_FMA            ? 4
                                             : 3;
     unsigned variant = src->mod[FGS__G_SAT] ? src->mod[FGS__G_SAT]
-                                            : src->mod[FGS__G_RELU];
+        : src->mod[FGS__G_RELU]             ? src->mod[FGS__G_RELU]
+                                            : src->mod[FGS__G_CMP];
     unsigned k;
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))

@@ -324,6 +324,8 @@ bool FGS__LEVEL(fgs__sim_sel_setp)(struct fgs__sim_decoder *d,
         (enum fgs__ptx_type)src->type[src->op == FGS__OP_SET];
     bool swap;
 
+    if (src->op == FGS__OP_SET && src->types == 1) /* packed integers */
+        return FGS__LEVEL(fgs__sim_sel_pack)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (!pick(src, out, &swap))
