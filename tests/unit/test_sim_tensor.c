@@ -255,6 +255,48 @@ static void rules_name_what_is_wrong(void **state)
     BAD(t.type = FGS__TENSOR_U4_PAD; t.address = 16, "multiple of 32");
 }
 
+/* Of an interleaved layout the driver of an H200 compares the corners with
+ * the dimension before: ten random maps that it refused or took. */
+static void interleaved_columns_are_taken_as_by_an_h200(void **state)
+{
+    static const struct {
+        uint8_t interleave, type, rank, swizzle, channels;
+        uint8_t dim[5];
+        int8_t corner[6]; /* lower and upper of each side */
+        bool taken;
+    } row[] = {
+        { 1, 4, 3, 1, 2, { 2, 7, 1 }, { 1, -2 }, false },
+        { 1, 6, 4, 2, 24, { 6, 1, 7, 1 }, { 0, 0, 0, -1 }, false },
+        { 1, 5, 5, 1, 2, { 3, 1, 7, 3, 6 }, { -2, -2, 0, -1, 1, 1 }, false },
+        { 1, 4, 3, 3, 6, { 1, 5, 3 }, { 0, -1 }, false },
+        { 2, 0, 5, 3, 16, { 17, 5, 2, 5, 6 }, { -2, 0, -1, 1, 1, -2 }, false },
+        { 2, 4, 4, 1, 4, { 1, 2, 4, 1 }, { 0, 1, 0, -2 }, false },
+        { 1, 2, 5, 1, 8, { 14, 4, 5, 2, 3 }, { -1, 0, 0, -1, 0, 1 }, true },
+        { 1, 4, 4, 0, 24, { 12, 7, 4, 2 }, { 0, -1, 1, -2 }, true },
+        { 2, 4, 4, 3, 14, { 10, 7, 4, 1 }, { -2, -1, 0, 0 }, true },
+        { 2, 9, 5, 0, 32, { 53, 4, 6, 5, 1 }, { -1, 0, 1, 0, -1, -1 }, true },
+    };
+
+    (void)state;
+    for (size_t n = 0; n < sizeof row / sizeof *row; n++) {
+        struct fgs__tensor t = {
+            .address = 64, .rank = row[n].rank, .type = row[n].type,
+            .kind = FGS__TENSOR_IM2COL, .interleave = row[n].interleave,
+            .swizzle = row[n].swizzle, .channels = row[n].channels,
+            .pixels = 4, .step = { 1, 1, 1, 1, 1 } };
+
+        for (uint32_t d = 0; d < t.rank; d++) {
+            t.dim[d] = row[n].dim[d];
+            t.stride[d] = 32u << 4 * d;
+        }
+        for (uint32_t d = 0; d < 3; d++) {
+            t.lower[d] = row[n].corner[2 * d];
+            t.upper[d] = row[n].corner[2 * d + 1];
+        }
+        assert_int_equal(!fgs__tensor_rule(&t), row[n].taken);
+    }
+}
+
 /* What the driver of an H200 says, where its documentation says nothing or
  * something else. */
 static void odd_maps_are_taken_as_by_an_h200(void **state)
@@ -309,6 +351,7 @@ int main(void)
         cmocka_unit_test(map_is_read_as_it_was_written),
         cmocka_unit_test(rules_name_what_is_wrong),
         cmocka_unit_test(odd_maps_are_taken_as_by_an_h200),
+        cmocka_unit_test(interleaved_columns_are_taken_as_by_an_h200),
     };
 
     return cmocka_run_group_tests_name("sim_tensor", tests, NULL, NULL);
