@@ -16,12 +16,13 @@ uint32_t fgs__sim_sm_room(const struct fgs__sim_sm *sm,
     uint32_t n = cfg->sm_blocks - sm->used_blocks;
     uint32_t threads = (cfg->sm_threads - sm->used_threads) / g->threads;
     uint32_t one = fgs__sim_block_regs(g->code, g->threads), most;
+    uint32_t bytes = fgs__sim_block_shared(cfg, g->shared_bytes);
 
     n = threads < n ? threads : n;
     most = one ? (cfg->sm_registers - sm->used_regs) / one : n;
     n = most < n ? most : n;
-    most = (cfg->sm_shared - sm->used_shared) /
-        fgs__sim_block_shared(cfg, g->shared_bytes);
+    /* Below compute capability 8.0 a block may need none. */
+    most = bytes ? (cfg->sm_shared - sm->used_shared) / bytes : n;
     return most < n ? most : n;
 }
 

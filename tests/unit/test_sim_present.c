@@ -76,6 +76,24 @@ static void device_presents_any_compute_capability(void **state)
     }
 }
 
+/* Below 8.0 no shared memory is reserved: a block can do without any. */
+static void block_without_shared_memory_runs_on_each(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        fgs_sim_config cfg = sim_config();
+        struct sim s;
+
+        cfg.cc = rows[i].cc;
+        s = sim_open(&cfg, ".version 6.0\n.target sm_70\n.address_size 64\n"
+                           ".visible .entry k()\n{\n    ret;\n}\n");
+        OK(cuLaunchKernel(sim_func(&s, "k"), 40, 1, 1, 64, 1, 1, 0, NULL, NULL,
+                          NULL));
+        OK(cuCtxSynchronize());
+        sim_close(&s);
+    }
+}
+
 /* `a` code runs on the same architecture, `f` code in the family. */
 static void code_of_one_architecture_stays_there(void **state)
 {
@@ -206,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device_presents_any_compute_capability),
+        cmocka_unit_test(block_without_shared_memory_runs_on_each),
         cmocka_unit_test(code_of_one_architecture_stays_there),
         cmocka_unit_test(compute_capability_must_exist),
         cmocka_unit_test(knob_of_an_sm_goes_before_its_compute_capability),
