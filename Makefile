@@ -73,6 +73,7 @@ TOOLS = $(wildcard tools/*.c)
 TOBJ  = $(TOOLS:%.c=$(B)/%.o)
 PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in))
 PUBLIC = $(wildcard include/fgs/*.h include/fgs/*.cuh)
+DEVICE = $(wildcard include/fgs/device/*.cuh)
 
 EXAMPLES = $(B)/examples/readme
 UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
@@ -255,6 +256,13 @@ $(BUILD)/modules/%.made: tests/modules/%.cu tests/modules/common.cuh \
 	$(call say,NVRTC,$<)
 	$(Q)TC='$(TC)' sh tests/modules/make.sh $(BUILD)/modules $* && : > $@
 
+# NVRTC in a process of its own, for tests that compile what they run.
+$(BUILD)/device/compile: tests/device/compile.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) -o $@ $< -ldl
+$(B)/ok/unit/test_device_header $(B)/ok/any/test_device_header: \
+    $(BUILD)/device/compile $(DEVICE) $(wildcard tests/device/*.cu)
+
 # What scripts and tests find in their environment.
 TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \
            TC='$(TC)' VERSION='$(VERSION)' MODULES='$(MODULE_DIR)' \
@@ -262,7 +270,7 @@ TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \
            LD_LIBRARY_PATH="$(abspath $(BUILD))/lib:$$LD_LIBRARY_PATH"
 run_test = $(TEST_ENV) sh tests/run.sh $(B)/log/$(1).log $(2)
 
-TREE = $(PTX) $(PUBLIC) Makefile README.md \
+TREE = $(PTX) $(PUBLIC) $(DEVICE) Makefile README.md \
        $(shell find src tools tests -type f 2>/dev/null)
 SCRIPT_ok = $(patsubst tests/%.sh,$(B)/ok/%,$(1))
 UNIT_SH  = $(wildcard tests/unit/*.sh)
@@ -376,8 +384,9 @@ CMDIR = $(LDIR)/cmake/fgs
 # in the SONAME.
 install: all
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)mkdir -p $(HDIR) $(LDIR)/pkgconfig $(CMDIR) $(DESTDIR)$(BINDIR)
+	$(Q)mkdir -p $(HDIR)/device $(LDIR)/pkgconfig $(CMDIR) $(DESTDIR)$(BINDIR)
 	$(Q)install -m 644 $(PUBLIC) $(HDIR)
+	$(Q)install -m 644 $(DEVICE) $(HDIR)/device
 	$(Q)install -m 644 $(B)/libfgs.a $(LDIR)
 	$(Q)install -m 755 $(B)/$(SOFILE) $(LDIR)
 	$(Q)ln -sf $(SOFILE) $(LDIR)/$(SONAME)
@@ -412,11 +421,12 @@ install: all
 
 uninstall:
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
-	$(Q)rm -f $(patsubst include/fgs/%,$(HDIR)/%,$(PUBLIC)) $(LDIR)/libfgs.a \
+	$(Q)rm -f $(patsubst include/fgs/%,$(HDIR)/%,$(PUBLIC) $(DEVICE)) \
+	    $(LDIR)/libfgs.a \
 	    $(LDIR)/$(SOFILE) $(LDIR)/$(SONAME) $(LDIR)/libfgs.so \
 	    $(DESTDIR)$(BINDIR)/fgs $(LDIR)/pkgconfig/fgs.pc \
 	    $(CMDIR)/fgsConfig.cmake $(CMDIR)/fgsConfigVersion.cmake
-	$(Q)for d in $(HDIR) $(CMDIR); do \
+	$(Q)for d in $(HDIR)/device $(HDIR) $(CMDIR); do \
 	    [ ! -d $$d ] || rmdir $$d 2>/dev/null || :; done
 
 # ----------------------------------------------------------------- rest --

@@ -1,0 +1,275 @@
+/* engine.cuh -- engines, bounds of a wait, barriers, copies of a tile
+ *
+ * A part of <fgs/fgs_device.cuh>: what load.cuh and pipe.cuh are made of.
+ * Guide 4.6.3, 4.6.4.4, 4.6.8.
+ */
+#ifndef FGS_DEVICE_ENGINE_CUH
+#define FGS_DEVICE_ENGINE_CUH
+
+#include <fgs/device/memory.cuh>
+
+namespace fgs {
+
+/*
+ * How a tile is loaded and checked:
+ *
+ *   report     a strong bulk copy that reports sentinels on a layout::v1
+ *              barrier; sm_107a, sm_107f.  It may look at one element of each
+ *              chunk: the producer must store whole chunks.
+ *   bulk       a bulk copy, then one warp looks at all elements; sm_90.  The
+ *              copy is strong where the compiler is of CUDA 13.3 or later
+ *   bulk_weak  the same with the weak copy: formally it races
+ *   async      cp.async of each thread, which looks at what it copied; sm_80.
+ *              Weak, so formally it races; only on request
+ *   poll       strong 128-bit loads of each thread; sm_70
+ */
+namespace engine {
+struct report {};
+struct bulk_weak {};
+struct bulk {};
+struct async {};
+struct poll {};
+
+template <bool Report, bool Bulk> struct choice { typedef poll type; };
+template <bool Bulk> struct choice<true, Bulk> { typedef report type; };
+template <> struct choice<false, true> { typedef bulk type; };
+
+/* What the target can, best first.  The host's part of a compilation by nvcc
+ * sees another type than the device's: give a __global__ template no such
+ * argument, its name would differ. */
+typedef choice<target::report, target::bulk>::type automatic;
+} /* namespace engine */
+
+template <class N> struct engine_is {
+    enum : bool {
+        report = same<N, engine::report>::value,
+        weak = same<N, engine::bulk_weak>::value || !target::strong,
+        bulk = same<N, engine::bulk>::value ||
+               same<N, engine::bulk_weak>::value,
+        async = same<N, engine::async>::value,
+        poll = same<N, engine::poll>::value
+    };
+
+    static_assert(report || bulk || async || poll,
+                  "fgs: no such engine; take one of fgs::engine");
+    static_assert(!report || target::report,
+                  "fgs: the report engine needs compute capability 10.7, "
+                  "compiled for sm_107a or sm_107f");
+    static_assert(!bulk || target::bulk, "fgs: the bulk engine needs sm_90");
+    static_assert(!async || target::async,
+                  "fgs: the async engine needs sm_80");
+};
+
+/* ---- bounds ------------------------------------------------------------- */
+
+/* A bound of 0 is none. */
+struct limits {
+    u64 bound_ns = 0;
+    u64 max_tries = 0;
+    u32 eager_tries = 32; /* tries at full speed; then it sleeps            */
+    u32 nap_ns = 4000;    /* the longest sleep                              */
+    /* More time than the bound for a copy to land: one that is issued lands
+     * within microseconds or never, and a block that leaves before would have
+     * it in the shared memory of the block that comes after. */
+    u64 landing_ns = 100000000;
+};
+
+/* One wait, in registers of the thread that retries. */
+struct patience {
+    u64 start, spent, tries;
+
+    FGS_FN void begin()
+    {
+        start = now_ns();
+        spent = tries = 0;
+    }
+
+    /* After a try that brought sentinels: giveup_none, why to stop. */
+    FGS_FN u32 verdict(const limits &l, bool abort)
+    {
+        spent = now_ns() - start;
+        if (abort)
+            return giveup_other;
+        if (l.max_tries && tries >= l.max_tries)
+            return giveup_tries;
+        if (l.bound_ns && spent >= l.bound_ns)
+            return giveup_time;
+        return giveup_none;
+    }
+
+    /* The first tries at full speed, then asleep a sixteenth of the time that
+     * went by: late by that much at most, gentle on the memory. */
+    FGS_FN void nap(const limits &l)
+    {
+        u64 ns = spent >> 4;
+
+        if (tries >= l.eager_tries)
+            __nanosleep(ns < l.nap_ns ? (u32)ns : l.nap_ns);
+    }
+
+    /* A copy that has not landed so long after the bound never will. */
+    FGS_FN bool lost(const limits &l)
+    {
+        spent = now_ns() - start;
+        return l.bound_ns && spent >= l.bound_ns &&
+               spent - l.bound_ns >= l.landing_ns;
+    }
+};
+
+/* ---- barriers in shared memory ------------------------------------------ */
+
+/* mbarriers; `round` counts phases from 0, its lowest bit is the parity. */
+FGS_FN void barrier_init(u64 &bar, u32 count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :
+                 : "r"(to_shared(&bar)), "r"(count)
+                 : "memory");
+}
+
+FGS_FN void barrier_arrive(u64 &bar)
+{
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"(to_shared(&bar))
+                 : "memory");
+}
+
+FGS_FN void barrier_expect(u64 &bar, u32 bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64"
+                 " _, [%0], %1;"
+                 :
+                 : "r"(to_shared(&bar)), "r"(bytes)
+                 : "memory");
+}
+
+#define FGS_WAIT(done, op, addr, round)                                        \
+    asm volatile("{ .reg .pred p; mbarrier." op                                \
+                 ".acquire.cta.shared::cta.b64 p, [%1], %2;"                   \
+                 " selp.u32 %0, 1, 0, p; }"                                    \
+                 : "=r"(done)                                                  \
+                 : "r"(addr), "r"((round) & 1)                                 \
+                 : "memory")
+
+FGS_FN bool barrier_done(u64 &bar, u32 round)
+{
+    u32 done;
+
+    if constexpr (target::arch >= 900)
+        FGS_WAIT(done, "try_wait.parity", to_shared(&bar), round);
+    else
+        FGS_WAIT(done, "test_wait.parity", to_shared(&bar), round);
+    return done;
+}
+
+/* The conditional phase: ends with a copy that reported nothing. */
+FGS_FN bool barrier_valid(u64 &bar, u32 round)
+{
+    u32 done;
+
+    FGS_WAIT(done, "try_wait.parity.phase_type::conditional", to_shared(&bar),
+             round);
+    return done;
+}
+#undef FGS_WAIT
+
+/* The primary phase: all bytes have landed; did one report a sentinel?  The
+ * report is read only where it has a meaning. */
+FGS_FN bool barrier_landed(u64 &bar, u32 round, bool &sentinel)
+{
+    u32 done, seen;
+
+    asm volatile("{ .reg .pred p, r; mov.u32 %1, 0;"
+                 " mbarrier.try_wait.parity.phase_type::primary"
+                 ".acquire.cta.shared::cta.b64 p|r, [%2], %3;"
+                 " selp.u32 %0, 1, 0, p; @p selp.u32 %1, 1, 0, r; }"
+                 : "=r"(done), "=&r"(seen)
+                 : "r"(to_shared(&bar)), "r"(round & 1)
+                 : "memory");
+    sentinel = seen;
+    return done;
+}
+
+/* One thread makes a layout::v1 barrier: it keeps the report; 511 arrivals at
+ * most. */
+FGS_FN void barrier_init_v1(u64 &bar, u32 count)
+{
+    asm volatile("mbarrier.init.layout::v1.shared::cta.b64 [%0], %1;"
+                 :
+                 : "r"(to_shared(&bar)), "r"(count)
+                 : "memory");
+}
+
+/* ---- copies of a tile; one thread, and the barrier is armed ------------- */
+
+#define FGS_BULK(order, report, width)                                         \
+    asm volatile("cp.async.bulk" order ".shared::cta.global"                   \
+                 ".mbarrier::complete_tx::bytes" report width                  \
+                 " [%0], [%1], %2, [%3];"                                      \
+                 :                                                             \
+                 : "r"(to_shared(shared)), "l"(to_global(global)), "r"(bytes), \
+                   "r"(to_shared(&bar))                                        \
+                 : "memory")
+#define FGS_REPORT(pattern)                                                    \
+    FGS_BULK(".relaxed.gpu", ".mbarrier::report::validity::" pattern, ".b128")
+
+template <mechanism M>
+FGS_FN void copy_report(void *shared, const void *global, u32 bytes, u64 &bar)
+{
+    if constexpr (M == mechanism::w32)
+        FGS_REPORT("per_16bytes::80000000");
+    else if constexpr (M == mechanism::w16)
+        FGS_REPORT("per_16bytes::8000");
+    else if constexpr (M == mechanism::w8)
+        FGS_REPORT("per_16bytes::80");
+    else if constexpr (M == mechanism::w4)
+        FGS_REPORT("per_16bytes::8");
+    else
+        FGS_REPORT("per_element::ff");
+}
+
+template <bool Weak>
+FGS_FN void copy_bulk(void *shared, const void *global, u32 bytes, u64 &bar)
+{
+    if constexpr (Weak)
+        FGS_BULK("", "", "");
+    else
+        FGS_BULK(".relaxed.gpu", "", ".b128");
+}
+#undef FGS_REPORT
+#undef FGS_BULK
+
+FGS_FN void copy_async(void *shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared::cta.global [%0], [%1], 16;"
+                 :
+                 : "r"(to_shared(shared)), "l"(to_global(global))
+                 : "memory");
+}
+
+FGS_FN chunk &chunk_at(void *tile, u32 i) { return ((chunk *)tile)[i]; }
+
+/* The threads of a block that share a word in shared memory. */
+FGS_FN u32 look(const u32 &word)
+{
+    u32 v;
+
+    asm volatile("ld.acquire.cta.shared::cta.u32 %0, [%1];"
+                 : "=r"(v)
+                 : "r"(to_shared(&word))
+                 : "memory");
+    return v;
+}
+
+FGS_FN void show(u32 &word, u32 v)
+{
+    asm volatile("st.release.cta.shared::cta.u32 [%0], %1;"
+                 :
+                 : "r"(to_shared(&word)), "r"(v)
+                 : "memory");
+}
+
+} /* namespace fgs */
+
+#endif

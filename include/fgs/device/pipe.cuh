@@ -1,0 +1,271 @@
+/* pipe.cuh -- a ring of tiles: issuing, retrying and waiting as roles
+ *
+ * A part of <fgs/fgs_device.cuh>.  Guide 4.6.7.
+ *
+ * Tiles are numbered i = 0, 1, 2 and so on; tile i lies in stage i % Stages.
+ * Each call names the tile.  Three roles, in a block of one's own shape:
+ *
+ *   issuer   one warp, converged:  while (p.issue(i, tiles, from)) ...;
+ *            then p.close(), also after the last tile
+ *   retry    another warp, converged: p.retry(i, ...) for each i in order, with
+ *            the issuer's `from`; false: somebody gave up, go no further
+ *   waiting  any threads, as many as init was told: p.wait(i), use the tile,
+ *            p.release(i); false: leave
+ *
+ * All then meet, if they like, and execute wait_upstream.  A stage is filled
+ * again only when its readers and the retry warp have arrived: without the
+ * latter a report could be missed.
+ */
+#ifndef FGS_DEVICE_PIPE_CUH
+#define FGS_DEVICE_PIPE_CUH
+
+#include <fgs/device/load.cuh>
+
+namespace fgs {
+
+/* A phase that `count` arrivals end: an mbarrier; for poll, whose targets may
+ * lack those, a counter. */
+template <bool Counter> struct gate {
+    u64 bar;
+    u32 count, arrived;
+
+    FGS_FN void init(u32 n)
+    {
+        if constexpr (Counter) {
+            count = n;
+            show(arrived, 0);
+        } else {
+            barrier_init(bar, n);
+        }
+    }
+
+    FGS_FN void arrive()
+    {
+        if constexpr (Counter)
+            asm volatile("red.release.cta.shared::cta.add.u32 [%0], 1;"
+                         :
+                         : "r"(to_shared(&arrived))
+                         : "memory");
+        else
+            barrier_arrive(bar);
+    }
+
+    FGS_FN bool done(u32 round)
+    {
+        if constexpr (Counter)
+            return (int)(look(arrived) - (round + 1) * count) >= 0;
+        else
+            return barrier_done(bar, round);
+    }
+};
+
+/* Lies in shared memory; the tiles lie Stages * Bytes apart from it. */
+template <class E, u32 Bytes, u32 Stages, class N = engine::automatic>
+struct pipe {
+    enum : u32 { chunks = tile_shape<E, Bytes>::chunks };
+    static_assert(Stages >= 1 && Stages <= 32,
+                  "fgs: a pipe has 1 to 32 stages");
+    typedef engine_is<N> is;
+    typedef gate<is::poll> bar;
+
+    u64 landed[Stages]; /* copies: 1 arrival, async 32; report: layout::v1  */
+    bar valid[Stages];  /* but report: the retry warp found it whole        */
+    bar empty[Stages];  /* the readers' arrivals and the retry warp's       */
+    u32 issued;         /* tiles so far                                     */
+    u32 closed;         /* the issuer is through                            */
+    u32 stop;           /* somebody gave up                                 */
+
+    /* The retry warp's own: the phase of each stage's copies, one bit. */
+    struct retrier {
+        u32 parity = 0;
+    };
+
+    static FGS_FN void *tile_at(void *tiles, u32 i)
+    {
+        return (char *)tiles + i % Stages * Bytes;
+    }
+
+    /*
+     * All threads of the block, once.
+     *
+     * waiters  threads that will call wait and release
+     */
+    FGS_FN void init(u32 waiters, u32 rank = thread_rank())
+    {
+        if (rank == 0) {
+            for (u32 s = 0; s < Stages; s++) {
+                if constexpr (is::report)
+                    barrier_init_v1(landed[s], 1);
+                else if constexpr (!is::poll)
+                    barrier_init(landed[s], is::async ? 32 : 1);
+                valid[s].init(1);
+                empty[s].init(waiters + 1);
+            }
+            issued = closed = stop = 0;
+        }
+        __syncthreads();
+    }
+
+    /*
+     * Issuer, a converged warp: fill tile i's stage once it is empty.
+     *
+     * from  in global memory, 16-byte aligned
+     *
+     * false  somebody gave up: nothing was issued; close comes next
+     */
+    FGS_FN bool issue(u32 i, void *tiles, const void *from)
+    {
+        u32 s = i % Stages;
+        bool go = true;
+
+        while (go && i >= Stages && !empty[s].done(i / Stages - 1))
+            go = !look(stop);
+        if (!__all_sync(~0u, go && !look(stop)))
+            return false;
+        if constexpr (!is::poll)
+            if (is::async || thread_rank() % 32 == 0)
+                issue_tile<E, Bytes, N>(landed[s], tile_at(tiles, i), from);
+        __syncwarp();
+        if (thread_rank() % 32 == 0)
+            show(issued, i + 1);
+        return true;
+    }
+
+    /* Issuer, after its last tile or a false. */
+    FGS_FN void close()
+    {
+        __syncwarp();
+        if (thread_rank() % 32 == 0)
+            show(closed, 1);
+    }
+
+    /*
+     * Retry role, a converged warp: see tile i's copies land, issue them again
+     * while they bring a sentinel; then let the readers at it.
+     *
+     * r     made once, carried from call to call
+     * l     its clock starts when the tile was issued
+     *
+     * false  somebody gave up, or the issuer has closed before tile i; no
+     *        copy of this block is in flight
+     */
+    FGS_FN bool retry(retrier &r, u32 i, void *tiles, const void *from,
+                      const limits &l, const site &at)
+    {
+        u32 s = i % Stages, round = r.parity >> s & 1, code = giveup_other;
+        bool settled = false;
+        u64 again = 0;
+
+        if (wait_issued(i, at.control)) {
+            patience p;
+
+            settled = true;
+            p.begin();
+            p.tries = 1;
+            code = settle(s, tile_at(tiles, i), from, round, again, p, l, at);
+            note_again(at.control, again);
+            r.parity = (r.parity & ~(1u << s)) | (round & 1) << s;
+        }
+        if (code) {
+            /* Of a tile that was waited for nothing is in flight. */
+            stop_all(r, i + settled, l);
+            return false;
+        }
+        if (thread_rank() % 32 == 0) {
+            if constexpr (!is::report)
+                valid[s].arrive();
+            empty[s].arrive();
+        }
+        return true;
+    }
+
+    /* Any waiting thread: true when all of tile i may be read. */
+    FGS_FN bool wait(u32 i)
+    {
+        u32 s = i % Stages, round = i / Stages;
+
+        for (;;) {
+            if constexpr (is::report) {
+                /* Once a tile, however often it was copied. */
+                if (barrier_valid(landed[s], round))
+                    return true;
+            } else {
+                if (valid[s].done(round))
+                    return true;
+            }
+            if (look(stop))
+                return false;
+        }
+    }
+
+    /* Each waiting thread, after its last read of tile i: the next copy into
+     * the stage writes by the async proxy what was read by the generic one. */
+    FGS_FN void release(u32 i)
+    {
+        if constexpr (is::report || is::bulk)
+            asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+        empty[i % Stages].arrive();
+    }
+
+    /* ---- inner parts ---- */
+
+    FGS_FN bool wait_issued(u32 i, const ctl *c)
+    {
+        bool there = false;
+
+        for (u32 k = 0; !there; k++) {
+            bool closed_now = look(closed) || look(stop);
+
+            there = (int)(look(issued) - i) > 0;
+            if (!there && (closed_now || (k % 64 == 63 && aborted(c))))
+                break;
+        }
+        return __all_sync(~0u, there && !aborted(c));
+    }
+
+    FGS_FN u32 settle(u32 s, void *tile, const void *from, u32 &round,
+                      u64 &again, patience &p, const limits &l, const site &at)
+    {
+        u32 lane = thread_rank() % 32, code = giveup_none;
+
+        if constexpr (is::poll) {
+            code = poll_tile<E, Bytes, 32>(tile, from, again, p, l, at, lane);
+            __syncwarp(); /* lane 0's arrival covers what all lanes stored */
+            return __any_sync(~0u, code) ? giveup_other : giveup_none;
+        } else if constexpr (is::report) {
+            if (lane == 0)
+                code = settle_report<E, Bytes>(landed[s], tile, from, round, p,
+                                               l, at);
+            code = __shfl_sync(~0u, code, 0);
+            round = __shfl_sync(~0u, round, 0);
+        } else {
+            code = settle_scan<E, Bytes, N>(landed[s], tile, from, round, p, l,
+                                            at);
+        }
+        again = lane == 0 ? p.tries - 1 : 0;
+        return code;
+    }
+
+    /* Retry role: tell the others; then see everything land that the issuer
+     * had under way, from tile i on, each in a stage of its own. */
+    FGS_FN void stop_all(const retrier &r, u32 i, const limits &l)
+    {
+        u64 start = now_ns();
+
+        if (thread_rank() % 32 == 0)
+            show(stop, 1);
+        while (!look(closed) && now_ns() - start < l.landing_ns)
+            ;
+        if constexpr (!is::poll)
+            for (u32 end = look(issued); (int)(end - i) > 0; i++)
+                while (!barrier_done(landed[i % Stages],
+                                     r.parity >> i % Stages & 1) &&
+                       now_ns() - start < l.landing_ns)
+                    ;
+        __syncwarp();
+    }
+};
+
+} /* namespace fgs */
+
+#endif
