@@ -1,214 +1,485 @@
-/* verb_sass.c -- fgs sass: what the assembler makes of a kernel */
-#include "program.h"
+/* verb_sass.c -- fgs sass: what the assembler makes of a kernel, and rules */
+#include "sass.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char usage_sass[] =
-    "usage: fgs sass [OPTION]... NAME|FILE.ptx\n"
+    "usage: fgs sass [OPTION]... NAME|FILE.ptx|FILE.cubin\n"
+    "       fgs sass --check [OPTION]... NAME|FILE...\n"
+    "       fgs sass --check --all | --rules\n"
     "\n"
     "Assemble a kernel of the library or a PTX file and print the machine\n"
-    "code.  Takes ptxas and nvdisasm (or cuobjdump) of the pinned tool chain,\n"
-    "of $PATH or of /usr/local/cuda; without ptxas, nvJitLink assembles.\n"
+    "code, the instructions of the protocol marked; or check it.  Takes ptxas\n"
+    "and nvdisasm (or cuobjdump) of the pinned tool chain, of $PATH or of\n"
+    "/usr/local/cuda; without ptxas, nvJitLink assembles.\n"
     "\n"
     "  --target T   such as sm_107a (default: the text's own)\n"
+    "  --check      one line a kernel, and the rules that do not hold\n"
+    "  --all        every kernel of the library for every target\n"
+    "  --rules      list the rules\n"
+    "  --skip R,R   without these rules\n"
+    "  --role init|producer|consumer    of a file's entries, where the name\n"
+    "  --engine report|bulk|poll        does not say it\n"
+    "  --element E  what the buffer holds (default f32)\n"
+    "  --initializes  the producer writes the sentinels itself\n"
+    "  --own        files too by the rules for the library's own kernels\n"
     "  --json       as JSON\n"
     "\n"
-    "Exit: 0 good, 1 failed or no assembler, 2 wrong usage.\n";
+    "Exit: 0 good, 1 a rule does not hold, failed or no assembler, 2 wrong\n"
+    "usage.\n";
 
-/* Files of a run, in a folder of their own. */
-struct work {
-    char dir[PROGRAM_PATH];
-    char ptx[PROGRAM_PATH + 16], cubin[PROGRAM_PATH + 16],
-        sass[PROGRAM_PATH + 16];
+struct asked {
+    const char *target, *skip, *role, *engine, *element;
+    bool check, all, rules, inits, own, json;
+    fgs_element element_value;
 };
 
-static int work_begin(struct work *w)
-{
-    int code = folder_make(w->dir);
+/* The targets of --all: one of each kind of machine code. */
+static const struct {
+    int32_t cc;
+    const char *name;
+} targets[] = {
+    {75, "sm_75"},   {80, "sm_80"},    {90, "sm_90"},   {100, "sm_100"},
+    {103, "sm_103"}, {107, "sm_107a"}, {120, "sm_120"},
+};
+enum { TARGETS = sizeof targets / sizeof targets[0] };
 
-    snprintf(w->ptx, sizeof w->ptx, "%s/text.ptx", w->dir);
-    snprintf(w->cubin, sizeof w->cubin, "%s/text.cubin", w->dir);
-    snprintf(w->sass, sizeof w->sass, "%s/text.sass", w->dir);
-    return code;
+/* Of files and cubins: what is printed. */
+struct report {
+    const struct asked *a;
+    struct json j;
+    size_t kernels, broken;
+};
+
+static bool is_file(const char *name)
+{
+    return strchr(name, '/') || strchr(name, '.');
 }
 
-static void work_end(struct work *w)
+static int32_t cc_of(const char *target)
 {
-    unlink(w->ptx);
-    unlink(w->cubin);
-    unlink(w->sass);
-    rmdir(w->dir);
+    return (int32_t)strtol(target + 3, NULL, 10);
 }
 
-/* A file where the name looks like one, else a kernel of the library. */
-static int fetch(const char *name, const char *target, char **text)
-{
-    size_t len = strlen(name), size;
-    int32_t cc = 107;
-    int bad;
+/* ----------------------------------------------------------- the library -- */
 
-    if (!strchr(name, '/') && (len < 4 || strcmp(name + len - 4, ".ptx"))) {
-        if (target)
-            cc = (int32_t)strtol(target + 3, NULL, 10);
-        return text_get("sass", name, cc, text);
+/* What a stem is for: its name is made of role and engine. */
+static void what_of_stem(const char *stem, int32_t cc, struct sass_what *w)
+{
+    struct sass_entry e = {.name = NULL};
+    char name[128];
+
+    memset(w, 0, sizeof *w);
+    snprintf(name, sizeof name, "%s", stem);
+    e.name = name;
+    sass_guess(&e, w);
+    w->element = FGS_ELEMENT_F32;
+    w->cc = cc;
+    w->weak = strstr(stem, "weak");
+    w->own = true;
+}
+
+/* -------------------------------------------------------------- printing -- */
+
+static const char *const role_names[] = {"?", "init", "producer", "consumer"};
+
+static const char *engine_of(const struct sass_what *w)
+{
+    return w->role == FGS_ROLE_CONSUMER ? fgs_engine_name(w->engine) : NULL;
+}
+
+static void print_json(struct report *r, const char *name, const char *target,
+                       const struct sass_what *w, const struct sass_entry *e,
+                       const struct sass_verdict *v)
+{
+    size_t i;
+
+    json_open(&r->j, NULL, '{');
+    json_text(&r->j, "name", name);
+    json_text(&r->j, "target", target);
+    json_text(&r->j, "role", role_names[w->role]);
+    json_text(&r->j, "engine", engine_of(w));
+    json_text(&r->j, "element", fgs_element_get_info(w->element)->name);
+    json_number(&r->j, "rules", v->rules);
+    if (e->has_resources)
+        json_number(&r->j, "registers", e->registers);
+    json_open(&r->j, "broken", '[');
+    for (i = 0; i < v->broken; i++) {
+        json_open(&r->j, NULL, '{');
+        json_text(&r->j, "rule", v->list[i].rule);
+        json_text(&r->j, "sentence", v->list[i].sentence);
+        json_text(&r->j, "place", v->list[i].place);
+        json_close(&r->j, '}');
     }
-    bad = file_read(name, (unsigned char **)text, &size);
-    if (bad)
-        return failure("sass", "%s: %s", name, strerror(bad));
-    if (strlen(*text) == size)
+    json_close(&r->j, ']');
+    json_close(&r->j, '}');
+}
+
+static int check_entry(struct report *r, const char *name, const char *target,
+                       const struct sass_what *w, struct sass_entry *e)
+{
+    struct sass_verdict v;
+    size_t i;
+
+    if (!sass_mark(e, w->element) || !sass_check(e, w, r->a->skip, &v))
+        return failure("sass", "no memory");
+    r->kernels++;
+    r->broken += v.broken;
+    if (r->a->json) {
+        print_json(r, name, target, w, e, &v);
         return EXIT_GOOD;
-    free(*text);
-    return failure("sass", "%s: a NUL byte is in it, so it is no text", name);
-}
-
-/* "sm_" digits and at most one letter: it becomes an argument. */
-static bool target_is_sound(const char *t)
-{
-    size_t n = strncmp(t, "sm_", 3) ? 0 : strspn(t + 3, "0123456789");
-
-    return n >= 2 && n <= 3 &&
-           (!t[3 + n] || (strchr("af", t[3 + n]) && !t[4 + n]));
-}
-
-/* By nvJitLink, into the cubin file. */
-static int assemble_linked(struct work *w, const char *name, const char *text,
-                           const char *target)
-{
-    size_t size = 0;
-    fgs_error err;
-    fgs_result r = fgs_ptx_assemble(name, text, target, NULL, &size, &err);
-    void *cubin;
-    int code;
-
-    if (r != FGS_E_SIZE)
-        return failure("sass",
-                       "no ptxas in the build folder, $PATH or "
-                       "/usr/local/cuda (`make toolchain` gets the "
-                       "pinned one), and %s",
-                       err.text);
-    cubin = malloc(size);
-    if (!cubin)
-        return failure("sass", "no memory for %zu bytes of code", size);
-    r = fgs_ptx_assemble(name, text, target, cubin, &size, &err);
-    code = r < 0 ? failure("sass", "%s", err.text)
-                 : file_write(w->cubin, cubin, size);
-    free(cubin);
-    return code;
-}
-
-static int assemble(struct work *w, const char *name, const char *text,
-                    const char *target, char by[PROGRAM_PATH])
-{
-    char arch[48], to[] = "-o";
-    char *argv[] = {by, arch, to, w->cubin, w->ptx, NULL};
-    int code;
-
-    if (!program_find("ptxas", by)) {
-        snprintf(by, PROGRAM_PATH, "nvJitLink");
-        return assemble_linked(w, name, text, target);
     }
-    snprintf(arch, sizeof arch, "-arch=%s", target);
-    code = file_write(w->ptx, text, strlen(text));
-    if (!code && (code = program_run(argv, w->sass)) &&
-        !strstr(by, "/toolchain/"))
-        fputs("fgs sass: another ptxas may know the target; `make toolchain` "
-              "gets the pinned one\n",
-              stderr);
-    return code;
-}
-
-static int disassemble(struct work *w, char by[PROGRAM_PATH])
-{
-    char nvdisasm[] = "-c", cuobjdump[] = "-sass";
-    char *argv[] = {by, nvdisasm, w->cubin, NULL};
-
-    if (!program_find("nvdisasm", by)) {
-        argv[1] = cuobjdump;
-        if (!program_find("cuobjdump", by))
-            return failure("sass", "neither nvdisasm nor cuobjdump is in the "
-                                   "build folder, in $PATH or in "
-                                   "/usr/local/cuda; `make toolchain` gets "
-                                   "the pinned ones");
-    }
-    return program_run(argv, w->sass);
-}
-
-static int show(const struct work *w, const char *target, const char *by,
-                const char *read_by, bool as_json)
-{
-    struct json j = {.to = stdout};
-    unsigned char *sass;
-    size_t size;
-    int bad = file_read(w->sass, &sass, &size);
-
-    if (bad)
-        return failure("sass", "%s: %s", w->sass, strerror(bad));
-    if (as_json) {
-        json_open(&j, NULL, '{');
-        json_text(&j, "target", target);
-        json_text(&j, "assembled_by", by);
-        json_text(&j, "disassembled_by", read_by);
-        json_bytes(&j, "sass", (const char *)sass, size);
-        json_close(&j, '}');
-    } else {
-        fwrite(sass, 1, size, stdout);
-    }
-    free(sass);
+    printf("%s  %s %s: %zu rules", v.broken ? "BAD " : "good", name, target,
+           v.rules);
+    if (e->has_resources)
+        printf(", %u registers", (unsigned)e->registers);
+    putchar('\n');
+    for (i = 0; i < v.broken; i++)
+        printf("      %s: %s\n        %s\n", v.list[i].rule,
+               v.list[i].sentence, v.list[i].place);
     return EXIT_GOOD;
 }
 
-static int sass(const char *name, const char *target, bool json)
+/* ----------------------------------------------------------------- all -- */
+
+struct row {
+    char name[96];
+    struct sass_what what;
+};
+
+struct all {
+    struct sass_text *text;
+    struct row *row;
+    size_t count;
+};
+
+/* One text for one target; what a device cannot have is left out. */
+static int add(struct all *a, const char *stem, int32_t cc, const char *target)
 {
-    char own[32], by[PROGRAM_PATH], read_by[PROGRAM_PATH];
-    struct work w;
-    char *text = NULL;
-    int code = fetch(name, target, &text);
+    size_t size = 0, n = a->count;
+    fgs_result got = fgs_ptx_text(stem, cc, NULL, &size, NULL);
+    void *more;
+
+    if (got == FGS_E_UNSUPPORTED)
+        return EXIT_GOOD;
+    more = realloc(a->text, (n + 1) * sizeof a->text[0]);
+    if (!more)
+        return failure("sass", "no memory");
+    a->text = more;
+    more = realloc(a->row, (n + 1) * sizeof a->row[0]);
+    if (!more)
+        return failure("sass", "no memory");
+    a->row = more;
+    memset(&a->text[n], 0, sizeof a->text[n]);
+    if (text_get("sass", stem, cc, &a->text[n].text))
+        return EXIT_BAD;
+    snprintf(a->text[n].target, sizeof a->text[n].target, "%s", target);
+    snprintf(a->row[n].name, sizeof a->row[n].name, "%s", stem);
+    what_of_stem(stem, cc, &a->row[n].what);
+    a->count++;
+    return EXIT_GOOD;
+}
+
+static int add_all(struct all *a, const char *only)
+{
+    const char *stem;
+    uint32_t i;
+    int t, code = EXIT_GOOD;
+
+    for (t = 0; t < TARGETS; t++) {
+        if (only && strcmp(only, targets[t].name))
+            continue;
+        for (i = 0; !code && (stem = fgs_ptx_stem(i)); i++)
+            code = add(a, stem, targets[t].cc, targets[t].name);
+    }
+    return code;
+}
+
+static int check_all(struct report *r)
+{
+    struct all a = {NULL, NULL, 0};
+    struct sass_code *codes = NULL;
+    size_t count = 0, i;
+    int code = add_all(&a, r->a->target);
+
+    if (!code && !a.count)
+        code = failure("sass", "--target: \"%s\" is none of --all",
+                       r->a->target);
+    if (!code)
+        code = sass_of_texts(a.text, a.count, &codes, &count);
+    for (i = 0; !code && i < a.count; i++) {
+        struct sass_text *t = &a.text[i];
+
+        if (t->result) {
+            failure("sass", "%s for %s: not assembled", a.row[i].name,
+                    t->target);
+            r->broken++;
+            continue;
+        }
+        code = check_entry(r, a.row[i].name, t->target, &a.row[i].what,
+                           &t->code->entry[t->entry]);
+    }
+    for (i = 0; codes && i < count; i++)
+        sass_free(&codes[i]);
+    for (i = 0; i < a.count; i++)
+        free(a.text[i].text);
+    free(codes);
+    free(a.text);
+    free(a.row);
+    return code;
+}
+
+/* ------------------------------------------------------------- one operand */
+
+struct one {
+    struct sass_code code;
+    char target[16], by[PROGRAM_PATH], read_by[PROGRAM_PATH];
+};
+
+/* The target that a cubin was made for, as the listing says it. */
+static void target_of(const struct sass_code *c, char target[16])
+{
+    const char *line = strstr(c->listing, ".target\t");
+
+    snprintf(target, 16, "sm_0");
+    if (line)
+        snprintf(target, 16, "%.*s", (int)strcspn(line + 8, " \t\r\n"),
+                 line + 8);
+}
+
+static int make_file(const char *name, const char *target, struct one *o)
+{
+    unsigned char *data;
+    size_t size;
+    int bad = file_read(name, &data, &size), code;
+
+    if (bad)
+        return failure("sass", "%s: %s", name, strerror(bad));
+    o->by[0] = 0;
+    if (size > 4 && !memcmp(data, "\177ELF", 4)) {
+        code = sass_of_cubin(data, size, &o->code, o->read_by);
+        if (!code)
+            target_of(&o->code, o->target);
+    } else if (strlen((char *)data) != size) {
+        code = failure("sass",
+                       "%s: a NUL byte is in it, so it is no text", name);
+    } else {
+        text_word((char *)data, ".target", o->target, sizeof o->target);
+        /* the assembler takes texts of earlier ones, for this one and later */
+        if (!strncmp(o->target, "sm_7", 4))
+            snprintf(o->target, sizeof o->target, "sm_75");
+        if (target)
+            snprintf(o->target, sizeof o->target, "%s", target);
+        if (!sass_target_is_sound(o->target))
+            code = failure("sass", "%s: no .target sm_... line is in it", name);
+        else
+            code = sass_of_text(name, (char *)data, o->target, &o->code, o->by,
+                                o->read_by);
+    }
+    free(data);
+    return code;
+}
+
+static int make_stem(const char *name, const char *target, struct one *o)
+{
+    char *text;
+    int code = text_get("sass", name, target ? cc_of(target) : 107, &text);
 
     if (code)
         return code;
-    if (!target) {
-        text_word(text, ".target", own, sizeof own);
-        target = own;
-        if (!target_is_sound(own))
-            code = failure("sass", "%s: no .target sm_... line is in it", name);
-    }
-    if (!code && !(code = work_begin(&w))) {
-        code = assemble(&w, name, text, target, by);
-        if (!code) {
-            fprintf(stderr, "fgs: %s for %s by %s\n", name, target, by);
-            code = disassemble(&w, read_by);
-        }
-        if (!code)
-            code = show(&w, target, by, read_by, json);
-        work_end(&w);
-    }
+    text_word(text, ".target", o->target, sizeof o->target);
+    if (target)
+        snprintf(o->target, sizeof o->target, "%s", target);
+    code = sass_of_text(name, text, o->target, &o->code, o->by, o->read_by);
     free(text);
     return code;
 }
 
+static int make(const char *name, const char *target, struct one *o)
+{
+    memset(o, 0, sizeof *o);
+    return is_file(name) ? make_file(name, target, o)
+                         : make_stem(name, target, o);
+}
+
+/* What the options say of a file's entry, and what is guessed. */
+static bool what_of_file(const struct asked *a, struct sass_entry *e,
+                         const char *target, struct sass_what *w)
+{
+    const char *how;
+
+    memset(w, 0, sizeof *w);
+    w->element = a->element_value;
+    w->cc = cc_of(target);
+    w->inits = a->inits;
+    w->own = a->own;
+    for (w->role = 0; a->role && strcmp(role_names[w->role], a->role);)
+        w->role++;
+    if (a->engine && fgs_engine_find(a->engine, &w->engine) < 0)
+        return false;
+    if (w->role && (w->role != FGS_ROLE_CONSUMER || w->engine))
+        return true;
+    if (!sass_mark(e, w->element))
+        return false;
+    how = sass_guess(e, w);
+    if (!how || (w->role == FGS_ROLE_CONSUMER && !w->engine)) {
+        fprintf(stderr, "fgs sass: %s: what is it? --role and --engine say "
+                        "it\n", e->name);
+        return false;
+    }
+    fprintf(stderr, "fgs sass: %s is taken for a %s%s%s of %s, %s\n", e->name,
+            role_names[w->role], engine_of(w) ? " by " : "",
+            engine_of(w) ? engine_of(w) : "",
+            fgs_element_get_info(w->element)->name, how);
+    return true;
+}
+
+static int check_one(struct report *r, const char *name)
+{
+    struct one o;
+    struct sass_what w;
+    size_t i;
+    int code = make(name, r->a->target, &o);
+
+    for (i = 0; !code && i < o.code.count; i++) {
+        struct sass_entry *e = &o.code.entry[i];
+
+        if (!is_file(name))
+            what_of_stem(name, cc_of(o.target), &w);
+        else if (!what_of_file(r->a, e, o.target, &w)) {
+            code = EXIT_BAD;
+            continue;
+        }
+        code = check_entry(r, is_file(name) ? e->name : name, o.target, &w, e);
+    }
+    sass_free(&o.code);
+    return code;
+}
+
+static int show(const struct asked *a, const char *name)
+{
+    struct one o;
+    size_t i;
+    int code = make(name, a->target, &o);
+
+    if (!code)
+        fprintf(stderr, "fgs: %s for %s by %s\n", name, o.target,
+                o.by[0] ? o.by : o.read_by);
+    for (i = 0; !code && i < o.code.count; i++)
+        if (!sass_mark(&o.code.entry[i], a->element_value))
+            code = failure("sass", "no memory");
+    if (!code && a->json)
+        sass_show_json(&o.code, o.target, o.by[0] ? o.by : NULL, o.read_by);
+    else if (!code)
+        sass_show(&o.code);
+    sass_free(&o.code);
+    return code;
+}
+
+/* ------------------------------------------------------------------ verb -- */
+
+static int list_rules(bool as_json)
+{
+    struct json j = {.to = stdout};
+    const char *id, *sentence;
+    size_t i;
+
+    if (as_json)
+        json_open(&j, NULL, '[');
+    for (i = 0; (id = sass_rule(i, &sentence)); i++) {
+        if (!as_json) {
+            printf("%-22s %s\n", id, sentence);
+            continue;
+        }
+        json_open(&j, NULL, '{');
+        json_text(&j, "rule", id);
+        json_text(&j, "sentence", sentence);
+        json_close(&j, '}');
+    }
+    if (as_json)
+        json_close(&j, ']');
+    return EXIT_GOOD;
+}
+
+static int check(const struct asked *a, int operands, char **argv)
+{
+    struct report r = {.a = a, .j = {.to = stdout}};
+    int i, code = EXIT_GOOD;
+
+    if (a->json) {
+        json_open(&r.j, NULL, '{');
+        json_open(&r.j, "kernels", '[');
+    }
+    if (a->all)
+        code = check_all(&r);
+    for (i = 1; i <= operands; i++)
+        if (check_one(&r, argv[i]))
+            code = EXIT_BAD;
+    if (a->json) {
+        json_close(&r.j, ']');
+        json_number(&r.j, "checked", r.kernels);
+        json_number(&r.j, "broken", r.broken);
+        json_close(&r.j, '}');
+    } else {
+        printf("%zu kernels checked, %zu rules broken\n", r.kernels, r.broken);
+    }
+    return r.broken ? EXIT_BAD : code;
+}
+
+/* -1 = go on. */
+static int check_options(struct asked *a, int operands)
+{
+    const fgs_element_info *e;
+    int i;
+
+    if (a->target && !sass_target_is_sound(a->target))
+        return usage_error("sass",
+                           "--target: \"%s\" is no target such as "
+                           "sm_107a",
+                           a->target);
+    for (i = 0; a->element; i++) {
+        e = i < FGS_ELEMENT_COUNT ? fgs_element_get_info((fgs_element)i) : NULL;
+        if (!e)
+            return usage_error("sass", "--element: \"%s\" is none",
+                               a->element);
+        a->element_value = (fgs_element)i;
+        if (!strcmp(e->name, a->element))
+            break;
+    }
+    if (a->all && (operands || !a->check))
+        return usage_error("sass", "--all is for --check, without a NAME");
+    if (!a->all && !a->rules && (operands < 1 || (operands > 1 && !a->check)))
+        return usage_error("sass", "one NAME or FILE.ptx is expected");
+    return -1;
+}
+
 int verb_sass(int argc, char **argv)
 {
-    const char *target = NULL;
-    bool json = false;
+    struct asked a = {.element_value = FGS_ELEMENT_F32};
     const struct opt table[] = {
-        {"--target", OPT_TEXT, &target, 0, 0, NULL, NULL},
-        {"--json", OPT_FLAG, &json, 0, 0, NULL, NULL},
+        {"--target", OPT_TEXT, &a.target, 0, 0, NULL, NULL},
+        {"--check", OPT_FLAG, &a.check, 0, 0, NULL, NULL},
+        {"--all", OPT_FLAG, &a.all, 0, 0, NULL, NULL},
+        {"--rules", OPT_FLAG, &a.rules, 0, 0, NULL, NULL},
+        {"--skip", OPT_TEXT, &a.skip, 0, 0, NULL, NULL},
+        {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer", NULL},
+        {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll", NULL},
+        {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},
+        {"--initializes", OPT_FLAG, &a.inits, 0, 0, NULL, NULL},
+        {"--own", OPT_FLAG, &a.own, 0, 0, NULL, NULL},
+        {"--json", OPT_FLAG, &a.json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
     int operands;
     int code = opt_parse(verb_find("sass"), argc, argv, table, &operands);
 
+    if (code < 0)
+        code = check_options(&a, operands);
     if (code >= 0)
         return code;
-    if (operands != 1)
-        return usage_error("sass", "one NAME or FILE.ptx is expected");
-    if (target && !target_is_sound(target))
-        return usage_error("sass",
-                           "--target: \"%s\" is no target such as "
-                           "sm_107a",
-                           target);
-    return sass(argv[1], target, json);
+    if (a.rules)
+        return list_rules(a.json);
+    return a.check ? check(&a, operands, argv) : show(&a, argv[1]);
 }

@@ -1,42 +1,80 @@
 #!/bin/sh
-# sass.sh -- the emitted code of the kernel texts against tests/ptx/sass.tbl
+# sass.sh -- the emitted code by the tool's rules, and what breaks each of them
 . tests/ptx/common
 
-devices="75 90 107 120"
+fgs=${FGS:-$B/fgs}
 
-# One expectation: line number, file of code, count, expression.
-expect() {
-    n=$(grep -Ec -- "$4" "$2")
-    case $3 in
-    +) [ "$n" -gt 0 ] && return ;;
-    *) [ "$n" -eq "$3" ] && return ;;
+# Every kernel of the library for every target; a line each.
+"$fgs" sass --check --all > "$out/all" 2> "$out/all.log"
+while read -r state name rest; do
+    case $state in
+    good) ok "code of $name ${rest%%:*}" ;;
+    BAD) not_ok "code of $name ${rest%%:*}" \
+        "$(sed -n "/^BAD  $name ${rest%%:*}:/{n;p;n;p;}" "$out/all")" ;;
     esac
-    not_ok "$name" "sass.tbl:$1: \"$4\" stands $n times, not $3"
-    return 1
-}
+done < "$out/all"
+grep -q '^[1-9][0-9]* kernels checked, 0 rules broken$' "$out/all" ||
+    not_ok "all kernels" "$(tail -n 1 "$out/all"; head -n 3 "$out/all.log")"
 
-for stem in $("$expand"); do
-    for cc in $devices; do
-        text $stem $cc || continue
-        arch=sm_$cc
-        [ $stem != report_consume ] || arch=sm_107a
-        name="code of $stem for $arch"
-        if ! assemble $stem.$cc $arch; then
-            not_ok "$name" "$(first_line $out/$stem.$cc.log)"
-            continue
-        fi
-        "$nvdisasm" -c $out/$stem.$cc.cubin |
-            grep -E '^ +/\*[0-9a-f]+\*/' > $out/$stem.$cc.sass
-        line=0 rows=0 good=1
-        while read -r s c count regex; do
-            line=$((line + 1))
-            case $s in '#'* | '') continue ;; esac
-            case $s in "$stem" | '*') ;; *) continue ;; esac
-            case $c in "$cc" | '*') ;; *) continue ;; esac
-            rows=$((rows + 1))
-            expect $line $out/$stem.$cc.sass "$count" "$regex" || good=0
-        done < tests/ptx/sass.tbl
-        [ $good = 0 ] || ok "$name ($rows expectations)"
-    done
+# The wrong kernels go to the assembler in one text, their entries' names are
+# STEM__RULE_LINE; with them each text as it is, which breaks nothing.
+start() {
+    printf '.version 9.4\n.target sm_107a\n.address_size 64\n' > "$out/$1.ptx"
+}
+wrong=tests/ptx/sass.tbl
+from() {
+    if [ -f tests/ptx/sass/$1.ptx ]; then
+        echo tests/ptx/sass/$1.ptx
+    else
+        text $1 107 || not_ok "text of $1" "$(first_line $out/$1.107.log)"
+        echo "$out/$1.107.ptx"
+    fi
+}
+# add STEM EXPRESSION RULE_LINE
+add() {
+    to=own
+    [ $1 != fill_produce ] || to=fills
+    sed -n '/\.entry/,$p' "$(from $1)" | sed "$2" |
+        sed "s/\.entry fgs_$1(/.entry fgs_${1}__$3(/" >> "$out/$to.ptx"
+}
+start own
+start fills
+for stem in $(grep -v '^#' $wrong | awk 'NF { print $2 }' | sort -u); do
+    add $stem '' none_0
 done
+line=0 rows=0
+while read -r rule stem expression; do
+    line=$((line + 1))
+    case $rule in '#'* | '') continue ;; esac
+    add $stem "$expression" ${rule}_$line
+    rows=$((rows + 1))
+done < $wrong
+"$fgs" sass --check --own "$out/own.ptx" > "$out/wrong" 2> "$out/wrong.log"
+"$fgs" sass --check --initializes "$out/fills.ptx" >> "$out/wrong" \
+    2>> "$out/wrong.log"
+awk '
+    /^(good|BAD )  fgs_/ {
+        if (name) print name, rule, list
+        list = " "; name = $2; rule = $2
+        sub(/.*__/, "", rule); sub(/_[0-9]*$/, "", rule)
+    }
+    /^      [a-z_]*: / { sub(/:$/, "", $1); list = list $1 " " }
+    END { print name, rule, list }' "$out/wrong" > "$out/caught"
+while read -r name rule list; do
+    case $rule,$list in
+    none,) ok "$name breaks nothing" ;;
+    none,*) not_ok "$name" "it breaks $list" ;;
+    *" $rule "* | *,"$rule" | *,"$rule "* | *" $rule") ok "$name" ;;
+    *) not_ok "$name" "it breaks \"$list\"" ;;
+    esac
+done < "$out/caught"
+[ "$(grep -c '' "$out/caught")" -gt $rows ] ||
+    not_ok "wrong kernels" "$(first_line "$out/wrong.log")"
+
+# Every rule has a wrong kernel.
+"$fgs" sass --rules | while read -r rule sentence; do
+    grep -q "^$rule " $wrong || echo "$rule"
+done > "$out/bare"
+[ ! -s "$out/bare" ] && ok "each rule has a wrong kernel" ||
+    not_ok "each rule has a wrong kernel" "$(tr '\n' ' ' < "$out/bare")"
 exit $failed

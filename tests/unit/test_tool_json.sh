@@ -48,6 +48,7 @@ FGS_LIBCUDA='/no/"quoted"\name' valid missing_device_is_json 77 \
     run --json --provider cuda
 has missing_device_has_its_members "$run error context_alive"
 valid device_is_json 0 device --json
+valid rules_are_json 0 sass --rules --json
 valid handoff_is_json 0 bench handoff --json --pairs 2 --rounds 2
 has handoff_has_its_members "provider device times_are_virtual sms tile_bytes \
 rounds spread_clocks clock_mhz rows"
@@ -60,6 +61,16 @@ valid check_is_json 1 check --json "$tmp/bad.ptx" "$tmp/utf.ptx" "$tmp/none"
 valid good_check_is_json 0 check --json "$tmp/good.ptx"
 if [ -x "$TC/bin/ptxas" ]; then
     PATH=$TC/bin:$PATH valid sass_is_json 0 sass --json scale_produce
+    has sass_has_its_members "target assembled_by disassembled_by sass marks"
+    PATH=$TC/bin:$PATH valid checked_sass_is_json 0 \
+        sass --check --json scale_produce
+    has checked_sass_has_its_members "kernels checked broken"
+    sed 's/st\.relaxed\.gpu\.global\.b128/st.global.b128/' "$tmp/good.ptx" \
+        > "$tmp/weak.ptx"
+    PATH=$TC/bin:$PATH valid broken_rule_is_json 1 \
+        sass --check --json "$tmp/weak.ptx"
+    grep -q '"rule": "chunk_whole"' "$tmp/json" && ok broken_rule_is_named ||
+        not_ok broken_rule_is_named "$(grep rule "$tmp/json")"
 else
     skip sass_is_json "no ptxas; make toolchain"
 fi

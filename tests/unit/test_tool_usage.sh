@@ -93,6 +93,11 @@ for t in 90 sm_ sm_9 sm_90x sm_90ab 'sm_90 -v' compute_90; do
     expect 2 '--target: .* is no target' sass x --target "$t"
 done
 expect 1 'no_such_kernel' sass no_such_kernel
+expect 2 '--element: "f33" is none' sass --check x --element f33
+expect 2 '--all is for --check' sass --all
+expect 2 '--all is for --check' sass --check --all x
+expect 2 '--role: "helper" is none of' sass --check x --role helper
+expect 0 '^chunk_store  *chunks are stored' sass --rules
 expect 1 'No such file' sass ./no/such.ptx
 expect 1 ': No such file' check /no/such/file.ptx
 

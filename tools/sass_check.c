@@ -1,0 +1,430 @@
+/* sass_check.c -- the rules of sass.def on the instructions of a kernel */
+#include "sass.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --------------------------------------------------------------- marks -- */
+
+enum mark {
+    ENTRY, /* the kernel's beginning */
+#define MARK(id, text, pattern) id,
+#include "sass.def"
+    MARKS
+};
+_Static_assert(MARKS <= 64, "marks are bits of a word");
+
+static const struct {
+    const char *text, *pattern;
+} marks[] = {
+    {NULL, NULL},
+#define MARK(id, text, pattern) {text, pattern},
+#include "sass.def"
+};
+
+static uint64_t bit(int mark)
+{
+    return UINT64_C(1) << mark;
+}
+
+/* A mark, or two of them in one number. */
+#define OR(a, b) ((a) | (b) << 8)
+
+static uint64_t bits(int set)
+{
+    return bit(set & 0xFF) | (set >> 8 ? bit(set >> 8) : 0);
+}
+
+/* What nvdisasm calls a mechanism's pattern: the bits of one element at the
+ * low end of a word, X for what is not looked at. */
+static void pattern_name(fgs_element element, char name[16])
+{
+    const fgs_element_info *e = fgs_element_get_info(element);
+    const fgs_mechanism_info *m = e ? fgs_mechanism_get_info(e->mechanism)
+                                    : NULL;
+    uint32_t digits = m ? m->bits / 4 : 0;
+
+    if (!m || !digits)
+        snprintf(name, 16, "NONE");
+    else if (m->checks == 2)
+        snprintf(name, 16, "EVERY_%02X", (unsigned)m->sentinel);
+    else
+        snprintf(name, 16, "%.*s%0*X", (int)(8 - digits), "XXXXXXXX",
+                 (int)digits, (unsigned)m->sentinel);
+}
+
+/* The pattern with # replaced, anchored. */
+static bool compile(regex_t *re, const char *pattern, const char *name)
+{
+    char text[256];
+    const char *hash = strchr(pattern, '#');
+
+    if (hash)
+        snprintf(text, sizeof text, "^(%.*s%s%s)", (int)(hash - pattern),
+                 pattern, name, hash + 1);
+    else
+        snprintf(text, sizeof text, "^(%s)", pattern);
+    return !regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+}
+
+/* Patterns see a blank behind the last operand. */
+static void mark_all(struct sass_entry *e, const regex_t *re, int mark)
+{
+    char text[256];
+    size_t i;
+
+    for (i = 0; i < e->count; i++) {
+        snprintf(text, sizeof text, "%s ", e->insn[i].text);
+        if (!regexec(re, text, 0, NULL, 0))
+            e->insn[i].marks |= bit(mark);
+    }
+}
+
+bool sass_mark(struct sass_entry *e, fgs_element element)
+{
+    char name[16];
+    regex_t re;
+    size_t i;
+    int m;
+
+    pattern_name(element, name);
+    for (i = 0; i < e->count; i++)
+        e->insn[i].marks = 0;
+    for (m = ENTRY + 1; m < MARKS; m++) {
+        if (!compile(&re, marks[m].pattern, name))
+            return false;
+        mark_all(e, &re, m);
+        regfree(&re);
+    }
+    return true;
+}
+
+const char *sass_mark_text(uint64_t set)
+{
+    const char *text = NULL;
+    int m;
+
+    /* a later mark is the narrower one */
+    for (m = ENTRY + 1; m < MARKS; m++)
+        if (set & bit(m) && marks[m].text)
+            text = marks[m].text;
+    return text;
+}
+
+/* --------------------------------------------------------------- rules -- */
+
+enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
+       C = 1 << FGS_ROLE_CONSUMER };
+enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
+       E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL };
+enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
+       DATA = 32 };
+enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
+
+struct what {
+    enum kind kind;
+    int a, b, c;
+};
+#define SOME(a, n) {K_SOME, a, n, 0}
+#define NONE(a) {K_NONE, a, 0, 0}
+#define ONLY(a, b) {K_ONLY, a, b, 0}
+#define PATH(a, b, c) {K_PATH, a, b, c}
+#define FRAME {K_FRAME, 0, 0, 0}
+#define REGISTERS {K_REGISTERS, 0, 0, 0}
+
+static const struct rule {
+    const char *id;
+    int roles, engines, when;
+    struct what what;
+    const char *sentence;
+} rules[] = {
+#define RULE(id, roles, engines, when, what, sentence)                         \
+    {#id, roles, engines, when, what, sentence},
+#include "sass.def"
+};
+enum { RULES = sizeof rules / sizeof rules[0] };
+_Static_assert((int)RULES <= (int)SASS_RULES_MAX, "a verdict holds all rules");
+
+const char *sass_rule(size_t index, const char **sentence)
+{
+    if (index >= RULES)
+        return NULL;
+    *sentence = rules[index].sentence;
+    return rules[index].id;
+}
+
+static bool is_in(const char *list, const char *id)
+{
+    size_t len = strlen(id);
+
+    for (; list && *list; list += strcspn(list, ",")) {
+        list += *list == ',';
+        if (!strncmp(list, id, len) && (!list[len] || list[len] == ','))
+            return true;
+    }
+    return false;
+}
+
+/* Which conditions hold. */
+static int conditions(const struct sass_what *w)
+{
+    const fgs_element_info *e = fgs_element_get_info(w->element);
+    int have = 0;
+
+    if (w->cc >= 90)
+        have |= PDL;
+    if (!w->weak)
+        have |= IS_STRONG;
+    have |= w->inits ? INITS : DATA;
+    if (w->own)
+        have |= OWN;
+    if (w->element == FGS_ELEMENT_F32 && e)
+        have |= PLUS;
+    return have;
+}
+
+static bool applies(const struct rule *r, const struct sass_what *w)
+{
+    if (!(r->roles & 1 << w->role) ||
+        (w->role == FGS_ROLE_CONSUMER && !(r->engines & 1 << w->engine)))
+        return false;
+    return !(r->when & ~conditions(w));
+}
+
+/* ---------------------------------------------------------- ways through -- */
+
+static bool starts(const char *text, const char *op)
+{
+    return !strncmp(text, op, strlen(op));
+}
+
+/* The place where the threads of a BSYNC go on: the BSSY before it with the
+ * same barrier names it. */
+static uint32_t meeting_of(const struct sass_entry *e, uint32_t i)
+{
+    const char *name = strchr(e->insn[i].text, ' ');
+    uint32_t k;
+
+    for (k = i; name && k-- > 0;) {
+        const char *t = e->insn[k].text, *b = strchr(t, ' ');
+
+        if (starts(t, "BSSY") && b && !strncmp(b, name, strlen(name)) &&
+            b[strlen(name)] == ',')
+            return e->insn[k].target;
+    }
+    return SASS_NONE;
+}
+
+static bool is_end(const char *text)
+{
+    return starts(text, "EXIT") || starts(text, "RET") || starts(text, "KILL");
+}
+
+/* A branch that is always taken names nothing but its place. */
+static bool is_taken(const struct sass_insn *n)
+{
+    const char *args = strchr(n->text, ' ');
+
+    return (starts(n->text, "BRA ") || starts(n->text, "JMP ")) &&
+           !n->guarded && (args[1] == '`' || args[1] == '0');
+}
+
+struct walk {
+    const struct sass_entry *e;
+    bool *seen;
+    uint32_t *todo;
+    size_t count;
+};
+
+static void go(struct walk *w, uint32_t i)
+{
+    if (i >= w->e->count || w->seen[i])
+        return;
+    w->seen[i] = true;
+    w->todo[w->count++] = i;
+}
+
+/* All instructions that may come next. */
+static void go_on(struct walk *w, uint32_t i)
+{
+    const struct sass_insn *n = &w->e->insn[i];
+    uint32_t k, meet;
+
+    if (starts(n->text, "BSYNC") && (meet = meeting_of(w->e, i)) != SASS_NONE) {
+        go(w, meet);
+        return;
+    }
+    if (starts(n->text, "BRX") || starts(n->text, "JMX"))
+        for (k = 0; k < w->e->count; k++)
+            go(w, k);
+    /* BSSY names where it is left, not where it goes */
+    if (n->target != SASS_NONE && !starts(n->text, "BSSY"))
+        go(w, n->target);
+    if (n->guarded || !(is_end(n->text) || is_taken(n)))
+        go(w, i + 1);
+}
+
+/* The first place of b that can be reached from an a without a c, SASS_NONE =
+ * none; *good is false without memory. */
+static uint32_t way(const struct sass_entry *e, const struct what *x,
+                    bool *good)
+{
+    struct walk w = {e, calloc(e->count + 1, sizeof(bool)),
+                     malloc((e->count + 1) * sizeof(uint32_t)), 0};
+    uint64_t from = bits(x->a), to = bits(x->b), by = bits(x->c);
+    uint32_t i, found = SASS_NONE;
+
+    *good = w.seen && w.todo;
+    if (*good) {
+        if (from & bit(ENTRY))
+            go(&w, 0);
+        for (i = 0; i < e->count; i++)
+            if (e->insn[i].marks & from)
+                go_on(&w, i);
+    }
+    while (*good && w.count && found == SASS_NONE) {
+        i = w.todo[--w.count];
+        if (e->insn[i].marks & to)
+            found = i;
+        else if (!(e->insn[i].marks & by))
+            go_on(&w, i);
+    }
+    free(w.seen);
+    free(w.todo);
+    return found;
+}
+
+/* --------------------------------------------------------------- verdict -- */
+
+static void place_of(char place[160], const struct sass_entry *e, uint32_t i,
+                     const char *lead)
+{
+    snprintf(place, 160, "%s%04x: %.120s", lead, (unsigned)e->insn[i].at,
+             e->insn[i].text);
+}
+
+static uint32_t first_of(const struct sass_entry *e, uint64_t is, uint64_t isnt,
+                         size_t *count)
+{
+    uint32_t i, first = SASS_NONE;
+
+    for (*count = i = 0; i < e->count; i++) {
+        if (!(e->insn[i].marks & is) || e->insn[i].marks & isnt)
+            continue;
+        first = first == SASS_NONE ? i : first;
+        ++*count;
+    }
+    return first;
+}
+
+/* True = the rule holds; else where it does not. */
+static bool holds(const struct sass_entry *e, const struct sass_what *w,
+                  const struct what *x, char place[160], bool *good)
+{
+    uint32_t at = SASS_NONE, most = sass_registers(w);
+    size_t n;
+
+    switch (x->kind) {
+    case K_SOME:
+        first_of(e, bits(x->a), 0, &n);
+        snprintf(place, 160, "%zu instructions in place of %d", n, x->b);
+        return n >= (size_t)x->b;
+    case K_NONE:
+        at = first_of(e, bits(x->a), 0, &n);
+        break;
+    case K_ONLY:
+        at = first_of(e, bits(x->a), bits(x->b), &n);
+        break;
+    case K_PATH:
+        at = way(e, x, good);
+        break;
+    case K_FRAME:
+        snprintf(place, 160, "%u bytes of a thread", (unsigned)e->frame);
+        return !e->frame;
+    case K_REGISTERS:
+        snprintf(place, 160, "%u in place of %u", (unsigned)e->registers,
+                 (unsigned)most);
+        return !most || !e->has_resources || e->registers <= most;
+    }
+    if (at != SASS_NONE)
+        place_of(place, e, at, "");
+    return at == SASS_NONE;
+}
+
+bool sass_check(const struct sass_entry *e, const struct sass_what *w,
+                const char *skip, struct sass_verdict *v)
+{
+    bool good = true;
+    size_t i;
+
+    v->rules = v->broken = 0;
+    for (i = 0; i < RULES && good; i++) {
+        struct sass_broken *b = &v->list[v->broken];
+
+        if (!applies(&rules[i], w) || is_in(skip, rules[i].id))
+            continue;
+        v->rules++;
+        if (holds(e, w, &rules[i].what, b->place, &good))
+            continue;
+        b->rule = rules[i].id;
+        b->sentence = rules[i].sentence;
+        v->broken++;
+    }
+    return good;
+}
+
+uint32_t sass_registers(const struct sass_what *w)
+{
+    (void)w;
+    return 0;
+}
+
+/* ----------------------------------------------------------------- guess -- */
+
+static const struct {
+    const char *word;
+    fgs_role role;
+} role_words[] = {
+    {"consume", FGS_ROLE_CONSUMER},
+    {"produce", FGS_ROLE_PRODUCER},
+    {"fill", FGS_ROLE_INIT},
+    {"init", FGS_ROLE_INIT},
+};
+
+/* Instructions that only one kind of kernel has; the first that is there. */
+static const struct {
+    int mark;
+    fgs_role role;
+    fgs_engine engine;
+} signs[] = {
+    {REPORTS, FGS_ROLE_CONSUMER, FGS_ENGINE_REPORT},
+    {COPY, FGS_ROLE_CONSUMER, FGS_ENGINE_BULK},
+    {CHUNK_IN, FGS_ROLE_CONSUMER, FGS_ENGINE_POLL},
+    {CHUNK_OUT, FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO},
+    {BULK_OUT, FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO},
+};
+
+const char *sass_guess(const struct sass_entry *e, struct sass_what *w)
+{
+    fgs_engine engine;
+    size_t i, n;
+
+    for (i = 0; !w->role && i < sizeof role_words / sizeof role_words[0]; i++)
+        if (strstr(e->name, role_words[i].word))
+            w->role = role_words[i].role;
+    for (engine = FGS_ENGINE_AUTO + 1; engine < FGS_ENGINE_COUNT; engine++)
+        if (!w->engine && strstr(e->name, fgs_engine_name(engine)))
+            w->engine = engine;
+    if (w->role && (w->role != FGS_ROLE_CONSUMER || w->engine))
+        return "by its name";
+    for (i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        first_of(e, bit(signs[i].mark), 0, &n);
+        if (!n || (w->role && w->role != signs[i].role))
+            continue;
+        w->role = signs[i].role;
+        w->engine = w->engine ? w->engine : signs[i].engine;
+        return "by its instructions";
+    }
+    return NULL;
+}
