@@ -8,6 +8,7 @@
 #include "../gen/device.h"
 #include "base/compat.h"
 #include "tensor_case.h"
+#include "tensor_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static int open_both(void **state)
         }
         assert_int_equal(s->d.push(s->d.ctx), 0);
         assert_int_equal(s->d.alloc(&s->tensor, GLOBAL), 0);
-        assert_int_equal(s->d.alloc(&s->out, SHARED + 16), 0);
+        assert_int_equal(s->d.alloc(&s->out, SHARED + 256), 0);
     }
     return 0;
 }
@@ -98,51 +99,6 @@ static CUresult encode(const struct side *s, const struct test *t,
         : s->tiled(map, t->type, t->rank, at, t->dim, t->stride, t->box,
                    t->step, t->interleave, t->swizzle, 0, t->fill);
 }
-
-static void write_copy(char *to, size_t size, const struct test *t)
-{
-    char coord[64] = "", offset[64] = "";
-    size_t n = 0;
-
-    for (unsigned d = 0; d < t->rank; d++)
-        n += (size_t)snprintf(coord + n, sizeof coord - n, "%s%d",
-                              d ? "," : "", t->coord[d]);
-    n = 0;
-    for (unsigned d = 0; t->column && !t->store && d < t->rank - 2; d++)
-        n += (size_t)snprintf(offset + n, sizeof offset - n, "%s%u",
-                              d ? "," : ",{", t->offset[d]);
-    if (!t->store)
-        snprintf(to, size, "mbarrier.arrive.expect_tx.shared.b64 _,[b],%u;\n"
-                 "cp.async.bulk.tensor.%ud.shared::cluster.global.%s"
-                 ".mbarrier::complete_tx::bytes [S],[m,{%s}],[b]%s%s;\n",
-                 t->bytes, t->rank, t->column ? "im2col" : "tile", coord,
-                 offset, *offset ? "}" : "");
-    else
-        snprintf(to, size, "mbarrier.arrive.shared.b64 _,[b];\n"
-                 "cp%s.async.bulk.tensor.%ud.global.shared::cta%s%s.%s"
-                 ".bulk_group [m,{%s}],[S];\ncp.async.bulk.commit_group;\n"
-                 "cp.async.bulk.wait_group 0;\n", t->op ? ".reduce" : "",
-                 t->rank, t->op ? "." : "", t->op ? t->op : "",
-                 t->column ? "im2col_no_offs" : "tile", coord);
-}
-
-static const char text_form[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".visible .entry k(.param .align 64 .b8 p_m[128],.param .u64 p_out,\n"
-    ".param .u64 p_src)\n{\n.shared .align 1024 .b8 s[16384];\n"
-    ".shared .align 8 .b64 b;\n.reg .b64 m,o,q,r;\n.reg .b32 S,i,v,x;\n"
-    ".reg .pred t;\nmov.b64 m,p_m;\ncvta.param.u64 m,m;\n"
-    "ld.param.u64 o,[p_out];\nld.param.u64 q,[p_src];\nmov.u32 S,s;\n"
-    "mov.u32 i,0;\nF:\nadd.u32 v,S,i;\nld.global.u32 x,[q];\n"
-    "st.shared.u32 [v],x;\nadd.u64 q,q,4;\nadd.u32 i,i,4;\n"
-    "setp.lt.u32 t,i,16384;\n@t bra F;\nmbarrier.init.shared.b64 [b],1;\n"
-    "fence.proxy.async;\n%smov.u32 i,0;\nW:\n"
-    "mbarrier.try_wait.parity.shared.b64 t,[b],0,1000;\n@t bra D;\n"
-    "add.u32 i,i,1;\nsetp.lt.u32 t,i,1000;\n@t bra W;\nD:\n"
-    "mbarrier.test_wait.parity.shared.b64 t,[b],0;\nselp.u32 x,1,0,t;\n"
-    "st.global.u32 [o],x;\nmov.u32 i,0;\nG:\nadd.u32 v,S,i;\n"
-    "ld.shared.u32 x,[v];\nst.global.u32 [o+16],x;\nadd.u64 o,o,4;\n"
-    "add.u32 i,i,4;\nsetp.lt.u32 t,i,16384;\n@t bra G;\nret;\n}\n";
 
 static void tell(const struct test *t, size_t at, const char *why)
 {
@@ -193,16 +149,16 @@ static size_t differ(void)
     return SIZE_MAX;
 }
 
-/* 1 = they differ. */
-static unsigned compare(const struct test *t)
+/* 1 = they differ.  With `other` the kernel gets its map and replaces. */
+static unsigned compare_from(const struct test *t, const struct test *other)
 {
     FGS__ALIGN(64) CUtensorMap map[2];
-    char copy[400], text[3000];
+    char copy[6000] = "", text[9000];
     CUresult r[2];
     size_t at;
 
     for (int k = 0; k < 2; k++)
-        r[k] = encode(&side[k], t, &map[k]);
+        r[k] = encode(&side[k], other ? other : t, &map[k]);
     if (r[0] != r[1]) {
         tell(t, 0, "the drivers differ about a map ");
         print_message("  sim %d gpu %d\n", (int)r[0], (int)r[1]);
@@ -210,8 +166,11 @@ static unsigned compare(const struct test *t)
     }
     if (r[0])
         return 0;
-    write_copy(copy, sizeof copy, t);
-    snprintf(text, sizeof text, text_form, copy);
+    if (other)
+        write_replace(copy, sizeof copy, t, draw(2));
+    write_copy(copy + strlen(copy), 400, t);
+    snprintf(text, sizeof text, text_form,
+             other ? "3\n.target sm_90a" : "0\n.target sm_90", copy);
     for (int k = 0; k < 2; k++)
         run(&side[k], text, &map[k], t);
     assert_int_equal(side[0].got[0], 1); /* the barrier's phase is over */
@@ -219,6 +178,11 @@ static unsigned compare(const struct test *t)
     if (at != SIZE_MAX)
         tell(t, at, t->store ? "a store " : "a load ");
     return at != SIZE_MAX;
+}
+
+static unsigned compare(const struct test *t)
+{
+    return compare_from(t, NULL);
 }
 
 static unsigned cases(void)
@@ -343,6 +307,25 @@ static void reductions_are_alike(void **state)
     assert_int_equal(bad, 0);
 }
 
+static void replaced_maps_are_alike(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    fill_data(false);
+    for (unsigned n = 0; n < cases() / 2; n++) {
+        struct test t = { .type = draw(10), .swizzle = draw(4),
+                          .store = draw(2) };
+        struct test other = { .type = draw(10), .swizzle = draw(4) };
+
+        t.fill = !t.store && t.type >= 6 && draw(2);
+        draw_tile(&t);
+        draw_tile(&other);
+        bad += compare_from(&t, &other);
+    }
+    assert_int_equal(bad, 0);
+}
+
 /* Arguments at and over their bounds: the results of both drivers. */
 static void maps_are_refused_alike(void **state)
 {
@@ -407,7 +390,7 @@ static void interleaved_slices_are_alike(void **state)
         return;
     }
     write_copy(copy, sizeof copy, &t);
-    snprintf(text, sizeof text, text_form, copy);
+    snprintf(text, sizeof text, text_form, "0\n.target sm_90", copy);
     run(&side[1], text, &map, &t);
     print_message("slices, strides 100 1000 10000, byte offsets that 16-byte "
                   "chunks came from (done %u):", side[1].got[0]);
@@ -430,6 +413,7 @@ int main(void)
         cmocka_unit_test(converted_elements_are_alike),
         cmocka_unit_test(stores_are_alike),
         cmocka_unit_test(reductions_are_alike),
+        cmocka_unit_test(replaced_maps_are_alike),
         cmocka_unit_test(interleaved_slices_are_alike),
     };
 
