@@ -68,17 +68,24 @@ HANDLER(mov_time_64)
 /* -------------------------------------------------- packing, unpacking -- */
 
 /* n elements of E bits are W = n * E bits; element j of lane k stands at
- * [k * n + j] of the wide register, seen as elements. */
-#define PACK(E, n)                                                             \
+ * [k * n + j] of the wide register, seen as elements.  One loop with all
+ * elements: compilers make shuffles of it. */
+#define SOURCE(E, j)    const l_u##E *s##j = LANE_PTR(w, i->op[1 + j])
+#define JOIN(n, j)      t[k * n + j] = s##j[k]
+#define PART(n, j)      t[j][k] = a[k * n + j]
+#define TWO(E, X)       X(E, 0); X(E, 1)
+#define FOUR(E, X)      TWO(E, X); X(E, 2); X(E, 3)
+
+#define PACK(E, n, ALL)                                                        \
     HANDLER(pack_##E##_##n)                                                    \
     {                                                                          \
         l_u##E *d = LANE_PTR(w, i->op[0]);                                     \
         FGS__ALIGN(64) l_u##E t[LANES * n];                                    \
-        int k, j;                                                              \
-        for (j = 0; j < n; j++) {                                              \
-            const l_u##E *a = LANE_PTR(w, i->op[1 + j]);                       \
-            for (k = 0; k < LANES; k++)                                        \
-                t[k * n + j] = a[k];                                           \
+        ALL(E, SOURCE);                                                        \
+        int k;                                                                 \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++) {                                          \
+            ALL(n, JOIN);                                                      \
         }                                                                      \
         if (FULL_MASK(w)) {                                                    \
             memcpy(d, t, sizeof t);                                            \
@@ -94,21 +101,22 @@ HANDLER(mov_time_64)
         FGS__ALIGN(64) l_u##E t[n][LANES];                                     \
         const l_u##E *a = LANE_PTR(w, i->op[n]);                               \
         int k, j;                                                              \
-        for (j = 0; j < n; j++)                                                \
-            for (k = 0; k < LANES; k++)                                        \
-                t[j][k] = a[k * n + j];                                        \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++) {                                          \
+            ALL(n, PART);                                                      \
+        }                                                                      \
         for (j = 0; j < n; j++)                                                \
             if (i->op[j] != FGS__SIM_NOREF)                                    \
                 blend_##E(LANE_PTR(w, i->op[j]), t[j], w->exec);               \
         return i + 1;                                                          \
     }
-PACK(8, 2)
-PACK(8, 4)
-PACK(16, 2)
-PACK(16, 4)
-PACK(32, 2)
-PACK(32, 4)
-PACK(64, 2)
+PACK(8, 2, TWO)
+PACK(8, 4, FOUR)
+PACK(16, 2, TWO)
+PACK(16, 4, FOUR)
+PACK(32, 2, TWO)
+PACK(32, 4, FOUR)
+PACK(64, 2, TWO)
 
 static const struct {
     uint8_t bits, count;

@@ -80,9 +80,16 @@ FGS__SIM_LEVELED(PICK)
                                  uint32_t, uint32_t *);                        \
     bool fgs__sim_places_##level(const uint64_t *, uint32_t, uint64_t,         \
                                  uint64_t, uint64_t, char *, char **);         \
+    extern const fgs__sim_line_move fgs__sim_line_load_##level[4][5];          \
+    extern const fgs__sim_line_move fgs__sim_line_store_##level[4][5];         \
+    extern const fgs__sim_near_move fgs__sim_near_load_##level[4][5];          \
+    extern const fgs__sim_near_move fgs__sim_near_store_##level[4][5];         \
+    void fgs__sim_splat_##level(void *, uint64_t, uint32_t);                   \
     static const struct fgs__sim_shapes shapes_##level = {                     \
-        fgs__sim_shape_##level, fgs__sim_offsets_##level,                      \
-        fgs__sim_places_##level};
+        fgs__sim_shape_##level,      fgs__sim_offsets_##level,                 \
+        fgs__sim_places_##level,     fgs__sim_line_load_##level,               \
+        fgs__sim_line_store_##level, fgs__sim_near_load_##level,               \
+        fgs__sim_near_store_##level, fgs__sim_splat_##level};
 SHAPES(base)
 #ifdef __x86_64__
 SHAPES(avx2)

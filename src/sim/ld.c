@@ -190,6 +190,7 @@ static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
 {
     unsigned count = i->aux[AUX_FACTS] & COUNT_MASK;
     unsigned size = i->aux[AUX_FACTS] >> SIZE_SHIFT & 7;
+    uint32_t bytes = 32 * i->aux[FGS__SIM_AUX_BYTES];
     char *from = fgs__sim_line_find(w, i);
     void *reg[4];
 
@@ -197,7 +198,8 @@ static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
         return run_ld(w, i);
     for (unsigned n = 0; n < count; n++)
         reg[n] = fgs__sim_at(w, i->op[n]);
-    fgs__sim_line_load[__builtin_ctz(count)][size](reg, from);
+    fgs__sim_line_hint(from + bytes, bytes);
+    w->sm->shapes->line_load[__builtin_ctz(count)][size](reg, from);
     fgs__sim_warp_delay(w, FGS__SIM_GLOBAL_PS);
     return i + 1;
 }
@@ -208,6 +210,7 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
 {
     uint32_t facts = i->aux[AUX_FACTS], off[32];
     unsigned count = facts & COUNT_MASK, size = facts >> SIZE_SHIFT & 7;
+    const struct fgs__sim_shapes *s = w->sm->shapes;
     char *memory = (char *)w->block->shared;
     struct fgs__sim_access acc;
     void *reg[4];
@@ -223,9 +226,9 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
         for (unsigned n = 0; n < count; n++)
             gather(&acc, UINT32_MAX, (size_t)n << size, 0, false, size, reg[n]);
     } else if (shape == FGS__SIM_RUN && !(facts & STRONG)) {
-        fgs__sim_line_load[__builtin_ctz(count)][size](reg, memory + off[0]);
+        s->line_load[__builtin_ctz(count)][size](reg, memory + off[0]);
     } else {
-        fgs__sim_near_load[__builtin_ctz(count)][size](reg, memory, off);
+        s->near_load[__builtin_ctz(count)][size](reg, memory, off);
     }
     if (facts & ACQUIRE)
         atomic_thread_fence(memory_order_acquire);
@@ -240,18 +243,13 @@ static const struct fgs__sim_insn *run_param(struct fgs__sim_warp *w,
     const struct fgs__sim_grid *g = w->block->grid;
     const uint64_t *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
     uint64_t at = base[0] + (uint64_t)i->imm, size = i->aux[FGS__SIM_AUX_BYTES];
-    fgs__dev64 *wide = fgs__sim_at(w, i->op[0]);
-    fgs__dev32 *word = fgs__sim_at(w, i->op[0]);
     uint64_t v = 0;
 
     if (w->exec != UINT32_MAX || at & (size - 1) ||
         at > g->code->param_bytes || g->code->param_bytes - at < size)
         return run_ld(w, i);
     memcpy(&v, g->params + at, size == 4 ? 4 : 8);
-    for (int l = 0; size == 4 && l < 32; l++)
-        word[l] = (uint32_t)v;
-    for (int l = 0; size == 8 && l < 32; l++)
-        wide[l] = v;
+    w->sm->shapes->splat(fgs__sim_at(w, i->op[0]), v, (uint32_t)size);
     fgs__sim_warp_delay(w, FGS__SIM_PARAM_PS);
     return i + 1;
 }
@@ -320,8 +318,7 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
     for (unsigned n = 0; n < count; n++, widths >>= 4)
         if ((widths & 7) != size || out->op[n] == FGS__SIM_NOREF)
             return;
-    if (fgs__sim_near_load[__builtin_ctz(count)][size] &&
-        fgs__sim_near_takes(out)) {
+    if (fgs__sim_near_moves(count, size) && fgs__sim_near_takes(out)) {
         out->run = run_near;
         return;
     }
@@ -333,8 +330,7 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
             out->run = run_param;
         return;
     }
-    if (fgs__sim_line_load[__builtin_ctz(count)][size] &&
-        fgs__sim_line_takes(out))
+    if (fgs__sim_line_moves(count, size) && fgs__sim_line_takes(out))
         out->run = run_line;
 }
 

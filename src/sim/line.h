@@ -8,20 +8,25 @@
 
 #include "sim/access.h"
 
-/* Between registers of 32 lanes, one a component, and memory in which the
- * components of a lane are neighbours. */
-typedef void (*fgs__sim_line_move)(void *const reg[], char *memory);
-
-/* By log2 of the components and of their bytes; NULL = there is none. */
-extern const fgs__sim_line_move fgs__sim_line_load[4][5];
-extern const fgs__sim_line_move fgs__sim_line_store[4][5];
+/* Has a form a mover?  The same on each level. */
+static inline bool fgs__sim_line_moves(unsigned count, unsigned size)
+{
+    return fgs__sim_shapes_now()->line_load[__builtin_ctz(count)][size];
+}
 
 /* Is the address one of global memory in a register of 64 bits? */
 bool fgs__sim_line_takes(const struct fgs__sim_insn *i);
 
 /* Host bytes of lane 0, all others follow; NULL = this is for
  * fgs__sim_access_find. */
-char *fgs__sim_line_find(const struct fgs__sim_warp *w,
+char *fgs__sim_line_find(struct fgs__sim_warp *w,
                          const struct fgs__sim_insn *i);
+
+/* What follows is mostly what the next warp asks for. */
+static inline void fgs__sim_line_hint(const char *next, uint32_t bytes)
+{
+    for (uint32_t k = 0; k < bytes; k += 64)
+        __builtin_prefetch(next + k);
+}
 
 #endif

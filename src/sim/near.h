@@ -8,14 +8,11 @@
 
 #include "sim/access.h"
 
-/* Between registers of 32 lanes, one a component, and memory; off[] are the
- * lanes' offsets there.  A word is one access, in the order of the lanes. */
-typedef void (*fgs__sim_near_move)(void *const reg[], char *memory,
-                                   const uint32_t *off);
-
-/* By log2 of the components and of their bytes; NULL = there is none. */
-extern const fgs__sim_near_move fgs__sim_near_load[4][5];
-extern const fgs__sim_near_move fgs__sim_near_store[4][5];
+/* Has a form a mover?  The same on each level. */
+static inline bool fgs__sim_near_moves(unsigned count, unsigned size)
+{
+    return fgs__sim_shapes_now()->near_load[__builtin_ctz(count)][size];
+}
 
 /* Is the address one of .shared{::cta}, of 32 bits or the same everywhere? */
 bool fgs__sim_near_takes(const struct fgs__sim_insn *i);

@@ -197,14 +197,26 @@ struct fgs__sim_slot {
     uint64_t wake_ps;            /* nothing to run before                    */
 };
 
-/* How the 32 addresses of a warp lie (enum fgs__sim_shape), and where: see
- * exec_shape.c. */
+/* Between registers of 32 lanes, one a component, and memory in which the
+ * components of a lane are neighbours: of lanes that follow each other, or at
+ * offsets. */
+typedef void (*fgs__sim_line_move)(void *const reg[], char *memory);
+typedef void (*fgs__sim_near_move)(void *const reg[], char *memory,
+                                   const uint32_t *off);
+
+/* What the handlers of memory instructions do with all 32 lanes, for a level
+ * of the host's vectors: how their addresses lie (enum fgs__sim_shape), and
+ * where (exec_shape.c); movers, by log2 of the components and of their bytes,
+ * NULL = there is none (exec_line.c, exec_near.c). */
 struct fgs__sim_shapes {
     int (*of)(const uint64_t *addr, uint64_t step);
     int (*offsets)(const uint32_t *addr, uint32_t add, uint32_t room,
                    uint32_t step, uint32_t *off);
     bool (*places)(const uint64_t *addr, uint32_t exec, uint64_t lo,
                    uint64_t room, uint64_t step, char *host, char **place);
+    const fgs__sim_line_move (*line_load)[5], (*line_store)[5];
+    const fgs__sim_near_move (*near_load)[5], (*near_store)[5];
+    void (*splat)(void *reg, uint64_t v, uint32_t bytes); /* 4 or 8          */
 };
 const struct fgs__sim_shapes *fgs__sim_shapes_now(void);
 

@@ -139,6 +139,7 @@ static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
 {
     unsigned count = i->aux[AUX_FACTS] & COUNT_MASK;
     unsigned size = i->aux[AUX_FACTS] >> SIZE_SHIFT & 7;
+    uint32_t bytes = 32 * i->aux[FGS__SIM_AUX_BYTES];
     char *to = fgs__sim_line_find(w, i);
     void *reg[4];
 
@@ -146,7 +147,8 @@ static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
         return run_st(w, i);
     for (unsigned n = 0; n < count; n++)
         reg[n] = fgs__sim_at(w, i->op[n]);
-    fgs__sim_line_store[__builtin_ctz(count)][size](reg, to);
+    fgs__sim_line_hint(to + bytes, bytes);
+    w->sm->shapes->line_store[__builtin_ctz(count)][size](reg, to);
     return i + 1;
 }
 
@@ -156,6 +158,7 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
 {
     uint32_t facts = i->aux[AUX_FACTS], off[32];
     unsigned count = facts & COUNT_MASK, size = facts >> SIZE_SHIFT & 7;
+    const struct fgs__sim_shapes *s = w->sm->shapes;
     char *memory = (char *)w->block->shared;
     void *reg[4];
     int shape = fgs__sim_near_find(w, i, off);
@@ -169,9 +172,9 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
     for (int l = 1; l < 32 && shape == FGS__SIM_SAME; l++)
         off[l] = off[0];
     if (shape == FGS__SIM_RUN && !(facts & STRONG))
-        fgs__sim_line_store[__builtin_ctz(count)][size](reg, memory + off[0]);
+        s->line_store[__builtin_ctz(count)][size](reg, memory + off[0]);
     else
-        fgs__sim_near_store[__builtin_ctz(count)][size](reg, memory, off);
+        s->near_store[__builtin_ctz(count)][size](reg, memory, off);
     return i + 1;
 }
 
@@ -239,16 +242,14 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
     for (unsigned n = 0; n < count; n++, widths >>= 4)
         if ((widths & 7) != size)
             return;
-    if (fgs__sim_near_store[__builtin_ctz(count)][size] &&
-        fgs__sim_near_takes(out)) {
+    if (fgs__sim_near_moves(count, size) && fgs__sim_near_takes(out)) {
         out->run = run_near;
         return;
     }
     /* A chunk is moved whole in any case. */
     if (facts & RELEASE || (facts & STRONG && size < 4))
         return;
-    if (fgs__sim_line_store[__builtin_ctz(count)][size] &&
-        fgs__sim_line_takes(out))
+    if (fgs__sim_line_moves(count, size) && fgs__sim_line_takes(out))
         out->run = run_line;
 }
 

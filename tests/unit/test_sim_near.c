@@ -34,30 +34,44 @@ static void compare(unsigned count, unsigned bytes, const struct room *r,
                          "component %u", what, count, bytes, l, n);
 }
 
-static void mover_follows_the_offsets_of_the_lanes(void **state)
+/* Each level of vectors that the host has. */
+#define LEVELS                                                                 \
+    for (int level = FGS__ISA_BASE;                                            \
+         fgs__sim_isa_limit((enum fgs__sim_isa)level),                         \
+             level <= FGS__ISA_AVX512 &&                                       \
+             fgs__sim_isa_now() == (enum fgs__sim_isa)level;                   \
+         level++)
+
+static void try_movers(const struct fgs__sim_shapes *m)
 {
     static struct room r;
     void *reg[4] = {r.reg[0], r.reg[1], r.reg[2], r.reg[3]};
     uint32_t off[LANES];
     unsigned movers = 0;
 
-    (void)state;
     for (unsigned c = 0; c < 4; c++)
         for (unsigned s = 0; s < 5; s++) {
-            if (!fgs__sim_near_load[c][s])
+            if (!m->near_load[c][s])
                 continue;
             /* an odd factor: a permutation of the lanes' places */
             for (uint32_t l = 0; l < LANES; l++)
                 off[l] = (l * 13 + 5) % LANES * 3 << (c + s);
             fill(&r, 10 * c + s);
-            fgs__sim_near_load[c][s](reg, (char *)r.memory, off);
+            m->near_load[c][s](reg, (char *)r.memory, off);
             compare(1u << c, 1u << s, &r, off, "load");
             fill(&r, 10 * c + s + 7);
-            fgs__sim_near_store[c][s](reg, (char *)r.memory, off);
+            m->near_store[c][s](reg, (char *)r.memory, off);
             compare(1u << c, 1u << s, &r, off, "store");
             movers++;
         }
     assert_int_equal(movers, 8);
+}
+
+static void mover_follows_the_offsets_of_the_lanes(void **state)
+{
+    (void)state;
+    LEVELS try_movers(fgs__sim_shapes_now());
+    fgs__sim_isa_limit(FGS__ISA_AVX512);
 }
 
 static void last_lane_wins_at_one_place(void **state)
@@ -69,18 +83,10 @@ static void last_lane_wins_at_one_place(void **state)
     (void)state;
     for (unsigned s = 0; s < 5; s++) {
         fill(&r, s);
-        fgs__sim_near_store[0][s](reg, (char *)r.memory, off);
+        fgs__sim_shapes_now()->near_store[0][s](reg, (char *)r.memory, off);
         assert_memory_equal(r.memory, r.reg[0] + (31u << s), 1u << s);
     }
 }
-
-/* Each level of vectors that the host has. */
-#define LEVELS                                                                 \
-    for (int level = FGS__ISA_BASE;                                            \
-         fgs__sim_isa_limit((enum fgs__sim_isa)level),                         \
-             level <= FGS__ISA_AVX512 &&                                       \
-             fgs__sim_isa_now() == (enum fgs__sim_isa)level;                   \
-         level++)
 
 static void offsets_are_refused_where_one_lane_is_wrong(void **state)
 {
