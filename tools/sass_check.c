@@ -265,10 +265,12 @@ static void go_on(struct walk *w, uint32_t i)
         go(w, i + 1);
 }
 
-/* The first place of b that can be reached from an a without a c, SASS_NONE =
- * none; *good is false without memory. */
+/* A place of b, guarded or not, that can be reached from an a without a c,
+ * SASS_NONE = none; *good is false without memory.  A c with a guard may not
+ * have been executed, so it stands in the way of a guarded b alone: the
+ * assembler gives the same guard to a pair that one thread executes. */
 static uint32_t way(const struct sass_entry *e, const struct what *x,
-                    bool *good)
+                    bool guarded, bool *good)
 {
     struct walk w = {e, calloc(e->count + 1, sizeof(bool)),
                      malloc((e->count + 1) * sizeof(uint32_t)), 0};
@@ -284,10 +286,11 @@ static uint32_t way(const struct sass_entry *e, const struct what *x,
                 go_on(&w, i);
     }
     while (*good && w.count && found == SASS_NONE) {
-        i = w.todo[--w.count];
-        if (e->insn[i].marks & to)
+        const struct sass_insn *n = &e->insn[i = w.todo[--w.count]];
+
+        if (n->marks & to && n->guarded == guarded)
             found = i;
-        else if (!(e->insn[i].marks & by))
+        else if (!(n->marks & by) || (n->guarded && !guarded))
             go_on(&w, i);
     }
     free(w.seen);
@@ -337,7 +340,9 @@ static bool holds(const struct sass_entry *e, const struct sass_what *w,
         at = first_of(e, bits(x->a), bits(x->b), &n);
         break;
     case K_PATH:
-        at = way(e, x, good);
+        at = way(e, x, false, good);
+        if (at == SASS_NONE && *good)
+            at = way(e, x, true, good);
         break;
     case K_FRAME:
         snprintf(place, 160, "%u bytes of a thread", (unsigned)e->frame);
