@@ -54,9 +54,28 @@ static CUresult resolve(struct fgs__sim_ctx *ctx,
     return CUDA_SUCCESS;
 }
 
+CUresult fgs__sim_copy_line(struct fgs__sim_ctx *ctx, uint64_t dst,
+                            uint64_t src, uint64_t bytes,
+                            struct fgs__sim_copy_op *out)
+{
+    struct named to = { UNIFIED, dst, 0, 0 }, from = { UNIFIED, src, 0, 0 };
+    bool dst_host, src_host;
+    CUresult r;
+
+    *out = (struct fgs__sim_copy_op){ .width = bytes, .rows = 1, .planes = 1 };
+    r = bytes ? resolve(ctx, out, &to, &out->dst, &dst_host)
+              : CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        r = resolve(ctx, out, &from, &out->src, &src_host);
+    if (!r)
+        out->local = !dst_host && !src_host;
+    return r;
+}
+
 /* Pageable memory is only looked at while the call lasts: a source is copied
  * (the driver's documented behaviour of such copies). */
-static CUresult stage(struct fgs__sim_ctx *ctx, struct fgs__sim_copy_op *c)
+CUresult fgs__sim_copy_stage(struct fgs__sim_ctx *ctx,
+                             struct fgs__sim_copy_op *c)
 {
     struct fgs__sim_copy_op to = *c;
     uint64_t bytes = c->width * c->rows * c->planes;
@@ -102,7 +121,7 @@ static CUresult copy(struct fgs__sim_ctx *ctx, const struct request *q)
         return fgs__sim_capture_refuse(s);
     wait = !captured && (c.dst.host || (q->sync && !c.local));
     if (c.src.host && !wait && !captured)
-        r = stage(ctx, &c);
+        r = fgs__sim_copy_stage(ctx, &c);
     op = r ? NULL : fgs__sim_op_make(s, FGS__SIM_OP_COPY);
     if (!op) {
         fgs__free(&ctx->dev->alloc, c.staged);

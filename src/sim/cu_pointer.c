@@ -285,6 +285,128 @@ CUresult fgs__sim_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count,
     return r ? r : fgs__sim_cuMemPrefetchAsync(ptr, count, device, stream);
 }
 
+/* Many ranges at once, each place for those from its index on.  A batch is
+ * not captured, and spoils the capture. */
+struct ranges {
+    const CUdeviceptr *ptr;
+    const size_t *bytes;
+    size_t count;
+    const CUmemLocation *loc;
+    const size_t *idx;
+    size_t locs;
+    unsigned long long flags;
+};
+
+static CUresult check_places(const struct ranges *q)
+{
+    CUdevice device;
+    CUresult r;
+
+    if (!q->loc || !q->idx || !q->locs || q->locs > q->count || q->idx[0])
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t k = 0; k < q->locs; k++) {
+        r = device_of(&q->loc[k], &device);
+        if (r || device > 0 || q->idx[k] >= q->count ||
+            (k && q->idx[k] <= q->idx[k - 1]))
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult enter_ranges(struct fgs__sim_ctx **ctx, CUstream stream,
+                             const struct ranges *q, bool places,
+                             struct fgs__sim_stream **s)
+{
+    CUresult r = fgs__sim_enter(ctx);
+
+    if (r)
+        return r;
+    r = fgs__sim_stream_get(*ctx, stream, s);
+    if (!r && (*s == (*ctx)->legacy || q->flags || !q->count || !q->ptr ||
+               !q->bytes))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && fgs__sim_captured(*s))
+        r = fgs__sim_capture_refuse(*s);
+    if (!r && places)
+        r = check_places(q);
+    for (size_t i = 0; !r && i < q->count; i++)
+        r = check_managed(*ctx, q->ptr[i], q->bytes[i]);
+    return r ? fgs__sim_leave(r) : r;
+}
+
+/* A discarded range reads as anything: here as one byte that the seed draws.
+ * All of a batch or nothing of it. */
+static CUresult discard(struct fgs__sim_stream *s, const struct ranges *q)
+{
+    struct fgs__sim_device *dev = s->ctx->dev;
+    uint64_t seed = dev->cfg.seed ^ ++dev->next_grid << 32;
+    struct fgs__sim_op *list = NULL, *op;
+    CUresult r = CUDA_SUCCESS;
+
+    for (size_t i = q->count; !r && i-- > 0;) {
+        op = fgs__sim_op_make(s, FGS__SIM_OP_FILL);
+        if (!op) {
+            r = CUDA_ERROR_OUT_OF_MEMORY;
+            break;
+        }
+        op->u.fill.va = q->ptr[i];
+        op->u.fill.count = q->bytes[i];
+        op->u.fill.rows = op->u.fill.width = 1;
+        op->u.fill.value = fgs__sim_random(&seed) & 0xff;
+        op->next = list;
+        list = op;
+    }
+    while (list) {
+        op = list;
+        list = op->next;
+        op->next = NULL;
+        if (r)
+            fgs__sim_op_free(op);
+        else
+            fgs__sim_op_enqueue(op);
+    }
+    return r;
+}
+
+CUresult fgs__sim_cuMemPrefetchBatchAsync(CUdeviceptr *ptrs, size_t *bytes,
+                                          size_t count, CUmemLocation *locs,
+                                          size_t *idxs, size_t nlocs,
+                                          unsigned long long flags,
+                                          CUstream stream)
+{
+    struct ranges q = { ptrs, bytes, count, locs, idxs, nlocs, flags };
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter_ranges(&ctx, stream, &q, true, &s);
+
+    return r ? r : fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuMemDiscardBatchAsync(CUdeviceptr *ptrs, size_t *bytes,
+                                         size_t count,
+                                         unsigned long long flags,
+                                         CUstream stream)
+{
+    struct ranges q = { ptrs, bytes, count, NULL, NULL, 0, flags };
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter_ranges(&ctx, stream, &q, false, &s);
+
+    return r ? r : fgs__sim_leave(discard(s, &q));
+}
+
+CUresult fgs__sim_cuMemDiscardAndPrefetchBatchAsync(
+    CUdeviceptr *ptrs, size_t *bytes, size_t count, CUmemLocation *locs,
+    size_t *idxs, size_t nlocs, unsigned long long flags, CUstream stream)
+{
+    struct ranges q = { ptrs, bytes, count, locs, idxs, nlocs, flags };
+    struct fgs__sim_stream *s;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter_ranges(&ctx, stream, &q, true, &s);
+
+    return r ? r : fgs__sim_leave(discard(s, &q));
+}
+
 /* No advice has an effect, so none is remembered: -2 says "nowhere". */
 CUresult fgs__sim_cuMemRangeGetAttribute(void *data, size_t size,
                                          CUmem_range_attribute attribute,

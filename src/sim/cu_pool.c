@@ -374,6 +374,49 @@ CUresult fgs__sim_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice dev)
     return give(out, dev, true);
 }
 
+/* Pools of managed memory and of the host's are the driver's to have; here
+ * are pools of device memory.  What an H200 refuses as no place at all is
+ * refused so. */
+static CUresult place_check(const CUmemLocation *at, CUmemAllocationType type)
+{
+    bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+
+    if (!at || (type != CU_MEM_ALLOCATION_TYPE_PINNED && !managed) ||
+        (at->type == CU_MEM_LOCATION_TYPE_NONE && !managed) ||
+        (at->type == CU_MEM_LOCATION_TYPE_DEVICE && at->id) ||
+        at->type > CU_MEM_LOCATION_TYPE_HOST_NUMA)
+        return CUDA_ERROR_INVALID_VALUE;
+    return managed || at->type != CU_MEM_LOCATION_TYPE_DEVICE
+        ? CUDA_ERROR_NOT_SUPPORTED
+        : CUDA_SUCCESS;
+}
+
+CUresult fgs__sim_cuMemGetDefaultMemPool(CUmemoryPool *out,
+                                         CUmemLocation *location,
+                                         CUmemAllocationType type)
+{
+    CUresult r = out ? place_check(location, type) : CUDA_ERROR_INVALID_VALUE;
+
+    return r ? r : give(out, 0, false);
+}
+
+CUresult fgs__sim_cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *location,
+                                  CUmemAllocationType type)
+{
+    CUresult r = out ? place_check(location, type) : CUDA_ERROR_INVALID_VALUE;
+
+    return r ? r : give(out, 0, true);
+}
+
+/* No pool of ours has another place than the device. */
+CUresult fgs__sim_cuMemSetMemPool(CUmemLocation *location,
+                                  CUmemAllocationType type, CUmemoryPool pool)
+{
+    if (place_check(location, type))
+        return CUDA_ERROR_INVALID_VALUE;
+    return fgs__sim_cuDeviceSetMemPool(0, pool);
+}
+
 CUresult fgs__sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
     CUresult r = fgs__sim_enter_driver();

@@ -132,6 +132,7 @@ struct fgs__sim_ctx {
     struct fgs__sim_capture *captures;
     struct fgs__sim_graph *graphs; /* instantiated ones too                  */
     struct fgs__sim_array *arrays; /* array.h                                */
+    struct fgs__sim_mark *gate; /* all streams wait for it, NULL = for none  */
 };
 
 /* The driver's only global: driver.c. */
@@ -353,6 +354,9 @@ void fgs__sim_stream_free(struct fgs__sim_stream *s);
  * of a thread's own. */
 CUresult fgs__sim_stream_get(struct fgs__sim_ctx *ctx, CUstream handle,
                              struct fgs__sim_stream **out);
+/* A wait for a mark, of cuCtxWaitEvent; NULL = no memory. */
+struct fgs__sim_op *fgs__sim_gate_op(struct fgs__sim_stream *s,
+                                     struct fgs__sim_mark *m);
 /* The priority that a wish becomes. */
 int fgs__sim_priority(int wish);
 /* The calling thread's own default stream, NULL = no memory; thread.c.  Make
@@ -446,6 +450,13 @@ CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op);
 /* A copy as a call describes it. */
 CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
                              struct fgs__sim_copy_op *out);
+/* The same for bytes whose addresses say where they lie. */
+CUresult fgs__sim_copy_line(struct fgs__sim_ctx *ctx, uint64_t dst,
+                            uint64_t src, uint64_t bytes,
+                            struct fgs__sim_copy_op *out);
+/* Read the source, c->src.host, now. */
+CUresult fgs__sim_copy_stage(struct fgs__sim_ctx *ctx,
+                             struct fgs__sim_copy_op *c);
 
 /* ----------------------------------------------------- entry points -- */
 

@@ -143,6 +143,10 @@ CUresult fgs__sim_graph_copy(struct fgs__sim_graph **out,
 CUresult fgs__sim_graph_launch(struct fgs__sim_graph *exec,
                                struct fgs__sim_stream *s);
 
+/* A stream that the program does not know: the scheduler frees it when it is
+ * empty and its `waiting` is 0.  NULL = no memory.  graph_launch.c */
+struct fgs__sim_stream *fgs__sim_lane_make(struct fgs__sim_ctx *ctx);
+
 /* An op for a node; the same entry points make those of streams. */
 struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
                                      struct fgs__sim_stream *s);

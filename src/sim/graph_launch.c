@@ -80,8 +80,7 @@ struct run {
     size_t made;
 };
 
-/* One that the scheduler frees when it is empty. */
-static struct fgs__sim_stream *lane_make(struct fgs__sim_ctx *ctx)
+struct fgs__sim_stream *fgs__sim_lane_make(struct fgs__sim_ctx *ctx)
 {
     struct fgs__sim_stream *s =
         fgs__sim_stream_make(ctx, CU_STREAM_NON_BLOCKING);
@@ -152,7 +151,7 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
             run->op[k]->u.kernel.trigger_port = n->deps.item[i].data.from_port;
     }
     if (!lane)
-        lane = lane_make(ctx);
+        lane = fgs__sim_lane_make(ctx);
     if (!lane)
         return CUDA_ERROR_OUT_OF_MEMORY;
     run->lane[at] = lane;

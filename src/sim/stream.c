@@ -25,7 +25,28 @@ struct fgs__sim_stream *fgs__sim_stream_make(struct fgs__sim_ctx *ctx,
     s->tail = &s->head;
     s->next = ctx->streams;
     ctx->streams = s;
+    if (ctx->gate && !ctx->gate->done) {
+        struct fgs__sim_op *op = fgs__sim_gate_op(s, ctx->gate);
+
+        if (!op) {
+            fgs__sim_stream_free(s);
+            return NULL;
+        }
+        fgs__sim_op_enqueue(op);
+    }
     return s;
+}
+
+struct fgs__sim_op *fgs__sim_gate_op(struct fgs__sim_stream *s,
+                                     struct fgs__sim_mark *m)
+{
+    struct fgs__sim_op *op = fgs__sim_op_make(s, FGS__SIM_OP_WAIT);
+
+    if (op) {
+        op->u.mark = m;
+        m->refs++;
+    }
+    return op;
 }
 
 /* Nothing of the stream runs. */

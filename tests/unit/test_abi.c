@@ -39,6 +39,7 @@ typedef CUresult (*PFN_cuGraphInstantiate_v10000)(CUgraphExec *, CUgraph,
                                                   size_t);
 typedef CUresult (*PFN_cuGraphInstantiate_v12000)(CUgraphExec *, CUgraph,
                                                   unsigned long long);
+typedef CUresult (*PFN_cuStreamBeginCapture_v10000)(CUstream);
 /* The public header stands beside cuda.h; including it here is part of it. */
 #include <fgs/fgs.h>
 
