@@ -71,6 +71,28 @@ done < "$out/caught"
 [ "$(grep -c '' "$out/caught")" -gt $rows ] ||
     not_ok "wrong kernels" "$(first_line "$out/wrong.log")"
 
+# A cubin of one's own, and an entry whose name says nothing.
+if assemble own sm_107a; then
+    "$fgs" sass --check --own "$out/own.cubin" 2> "$out/cubin.log" |
+        sort > "$out/cubin"
+    "$fgs" sass --check --own "$out/own.ptx" 2> /dev/null | sort |
+        cmp -s - "$out/cubin" && ok "a cubin is checked like its text" ||
+        not_ok "a cubin is checked like its text" "$(head -n 3 $out/cubin.log)"
+else
+    not_ok "a cubin is checked like its text" "$(first_line $out/own.log)"
+fi
+for stem in report_consume bulk_consume poll_consume scale_produce; do
+    case $stem in
+    *_consume) what="consumer by ${stem%_*} " ;;
+    *) what='producer ' ;;
+    esac
+    sed "s/fgs_$stem(/k(/" "$out/$stem.107.ptx" > "$out/k.ptx"
+    "$fgs" sass --check --target sm_107a "$out/k.ptx" > "$out/k" \
+        2> "$out/k.log" && grep -q "taken for a ${what}of f32, by its instr" \
+        "$out/k.log" && ok "$stem is known by its instructions" ||
+        not_ok "$stem is known by its instructions" "$(cat "$out/k.log")"
+done
+
 # Every rule has a wrong kernel.
 "$fgs" sass --rules | while read -r rule sentence; do
     grep -q "^$rule " $wrong || echo "$rule"
