@@ -296,13 +296,6 @@ CUresult fgs__sim_cuStreamBeginCapture(CUstream stream,
     return fgs__sim_leave(r);
 }
 
-/* The first version has no mode and forbids no call meanwhile (driver 580). */
-CUresult fgs__sim_cuStreamBeginCapture_v1(CUstream stream)
-{
-    return fgs__sim_cuStreamBeginCapture(stream,
-                                         CU_STREAM_CAPTURE_MODE_RELAXED);
-}
-
 void fgs__sim_capture_end(struct fgs__sim_capture *c)
 {
     struct fgs__sim_ctx *ctx = c->graph->ctx;

@@ -83,3 +83,10 @@ CUresult fgs__sim_cuStreamUpdateCaptureDependencies(CUstream stream,
     return fgs__sim_cuStreamUpdateCaptureDependencies_v2(stream, deps, NULL,
                                                          count, flags);
 }
+
+/* The first version has no mode and forbids no call meanwhile (driver 580). */
+CUresult fgs__sim_cuStreamBeginCapture_v1(CUstream stream)
+{
+    return fgs__sim_cuStreamBeginCapture(stream,
+                                         CU_STREAM_CAPTURE_MODE_RELAXED);
+}
