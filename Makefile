@@ -260,8 +260,8 @@ $(BUILD)/modules/%.made: tests/modules/%.cu tests/modules/common.cuh \
 $(BUILD)/device/compile: tests/device/compile.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) -o $@ $< -ldl
-$(B)/ok/unit/test_device_header $(B)/ok/any/test_device_header: \
-    $(BUILD)/device/compile $(DEVICE) $(wildcard tests/device/*.cu)
+$(foreach t,device_header twins,$(B)/ok/unit/test_$t $(B)/ok/any/test_$t): \
+    $(BUILD)/device/compile $(DEVICE) $(wildcard tests/device/*.cu ptx/*.cu)
 
 # What scripts and tests find in their environment.
 TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \

@@ -1,6 +1,7 @@
 /* table.cu -- what the device header knows of each element type
  *
- * out: a row of 8 words and 40 bytes of the qualifier for each, in order.
+ * out: a row of 8 words and 40 bytes of the qualifier for each, in order; then
+ * codes, roles, and where the members of ctl and rec lie.
  */
 #include <fgs/fgs_device.cuh>
 
@@ -21,10 +22,29 @@ template <class E> static __device__ void row(unsigned *out)
         text[i] = word[i];
 }
 
+template <class S, class F> static __device__ unsigned at(F S::*member)
+{
+    S s;
+
+    return (unsigned)((char *)&(s.*member) - (char *)&s);
+}
+
 extern "C" __global__ void run(const unsigned *, unsigned *out)
 {
 #define ROW(type, bits, sentinel, mech, keeps)                                 \
     row<fgs::type>(out);                                                       \
     out += 18;
     FGS_ELEMENTS(ROW)
+    const unsigned more[] = {
+        fgs::giveup_time, fgs::giveup_tries, fgs::giveup_landing,
+        fgs::role_init, fgs::role_producer, fgs::role_consumer, fgs::no_chunk,
+        sizeof(fgs::ctl), sizeof(fgs::rec),
+        at(&fgs::ctl::abort), at(&fgs::ctl::reissues),
+        at(&fgs::ctl::consumer_first), at(&fgs::ctl::producer_last),
+        at(&fgs::rec::code), at(&fgs::rec::role), at(&fgs::rec::block),
+        at(&fgs::rec::tile), at(&fgs::rec::chunk), at(&fgs::rec::bits0),
+        at(&fgs::rec::bits1), at(&fgs::rec::tries), at(&fgs::rec::elapsed_ns)
+    };
+    for (unsigned word : more)
+        *out++ = word;
 }

@@ -22,7 +22,7 @@
 #define RIG_CALLS(X)                                                           \
     X(cuMemAlloc, (CUdeviceptr *, size_t))                                     \
     X(cuMemFree, (CUdeviceptr))                                                \
-    X(cuMemAllocHost, (void **, size_t))                                       \
+    X(cuMemHostAlloc, (void **, size_t, unsigned))                             \
     X(cuMemFreeHost, (void *))                                                 \
     X(cuMemcpyHtoD, (CUdeviceptr, const void *, size_t))                       \
     X(cuMemcpyDtoH, (void *, CUdeviceptr, size_t))                             \
@@ -37,6 +37,7 @@
     X(cuMemHostGetDevicePointer, (CUdeviceptr *, void *, unsigned))            \
     X(cuStreamCreate, (CUstream *, unsigned))                                  \
     X(cuStreamDestroy, (CUstream))                                             \
+    X(cuLaunchHostFunc, (CUstream, CUhostFn, void *))                          \
     X(cuCtxSynchronize, (void))                                                \
     X(cuCtxPushCurrent, (CUcontext))                                           \
     X(cuCtxPopCurrent, (CUcontext *))                                          \

@@ -1,0 +1,123 @@
+/* scale_produce.cu -- producer: double, convert, canonicalize, store once
+ *
+ * The twin of scale_produce.ptx.in: its head has parameters, launch, memory.
+ * mirror: src/core/ref_scale.c
+ */
+#include <fgs/fgs_device.cuh>
+
+#define ENTRY_OF(stem) fgs_##stem
+#define ENTRY(stem) ENTRY_OF(stem)
+
+typedef fgs::ELEMENT element;
+
+#define AWAY ((fgs::saturate)SATURATE) /* 0 refuse, 1 up, 2 down            */
+
+enum : bool {
+    refuses = fgs::rule_of<element>() == fgs::rule::never_sentinel &&
+              AWAY == fgs::saturate::refuse
+};
+enum : fgs::u32 { per_chunk = element::per_chunk };
+
+static_assert(element::bits == BITS && element::sentinel == SENTINEL &&
+                  element::fill == FILL,
+              "the tokens and the header know different sentinels");
+static_assert(fgs::giveup_sentinel == GIVEUP_SENTINEL,
+              "the tokens and the header know different codes");
+
+/* Extra time for trials: thread 0 spends it, the block waits for it.  The
+ * bound is the time itself; an abort ends it. */
+static __device__ void work(const fgs::ctl *c, fgs::u64 ns)
+{
+    fgs::u64 start = fgs::now_ns(), spent = 0;
+
+    for (; spent < ns && !fgs::aborted(c); spent = fgs::now_ns() - start)
+        __nanosleep(ns - spent < NAP_NS ? (fgs::u32)(ns - spent) : NAP_NS);
+}
+
+/* The first of a chunk's inputs that would be the sentinel gives up. */
+static __device__ void refuse(const fgs::site &at, fgs::u32 i, const float *y,
+                              const float *in)
+{
+    for (fgs::u32 k = 0; k < per_chunk; k++)
+        if (fgs::convert<element, AWAY>(y[k]) == element::sentinel) {
+            fgs::chunk bits = { { fgs::bits_of(in[k]) } };
+
+            fgs::give_up(at, fgs::giveup_sentinel, i, bits, 0, 0);
+            return;
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+ENTRY(STEM)(const float *p_in, char *p_mid, void *p_out, fgs::u64 p_tiles,
+            fgs::ctl *p_ctl, fgs::rec *p_rec, fgs::u64 p_bound_ns,
+            fgs::u64 p_max_tries, fgs::u64 p_work_ns, fgs::u64 p_fault_tile,
+            fgs::u32 p_fault_chunk)
+{
+    extern __shared__ __align__(128) unsigned char tile[]; /* STORE_BULK     */
+    const fgs::u32 t = threadIdx.x;
+    const fgs::u64 here = blockIdx.x;
+    const fgs::site at = { p_ctl, p_rec, here, fgs::role_producer };
+    char *const out = p_mid + here * TILE_BYTES;
+    bool hole = false;
+
+    auto is_fault = [=](fgs::u32 i) {
+        return WITH_FAULT && here == p_fault_tile && i == p_fault_chunk;
+    };
+    auto is_hole = [=](fgs::u32 i, const fgs::chunk &c) {
+        return is_fault(i) ? (bool)WITH_LEAK
+                           : refuses && fgs::holds_sentinel<element>(c);
+    };
+
+    /* The sentinel was written by a kernel before this one. */
+    fgs::trigger();
+    if (here >= p_tiles)
+        return;
+    if (p_work_ns) {
+        if (t == 0)
+            work(p_ctl, p_work_ns);
+        __syncthreads();
+    }
+    for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS) {
+        const float *in = p_in + here * TILE_ELEMS + i * per_chunk;
+        float y[per_chunk];
+        fgs::chunk c;
+
+#pragma unroll
+        for (fgs::u32 k = 0; k < per_chunk; k += 4) {
+            float4 x = *(const float4 *)(in + k);
+
+            y[k] = fgs::mul_rn(x.x, 2.0f);
+            y[k + 1] = fgs::mul_rn(x.y, 2.0f);
+            y[k + 2] = fgs::mul_rn(x.z, 2.0f);
+            y[k + 3] = fgs::mul_rn(x.w, 2.0f);
+        }
+        c = fgs::pack<element, AWAY>(y);
+        if (WITH_NEG0 && is_fault(i))
+            c = fgs::sentinels<element>();
+        if constexpr (STORE_BULK)
+            fgs::chunk_at(tile, i) = c;
+        if (is_hole(i, c)) {
+            hole = true;
+            if (!is_fault(i))
+                refuse(at, i, y, in);
+        } else if constexpr (!STORE_BULK) {
+            fgs::store_chunk(out + 16ull * i, c);
+        }
+    }
+    if constexpr (STORE_BULK) {
+        /* One copy; around a hole the chunks are stored one by one. */
+        fgs::proxy_fence();
+        hole = __syncthreads_or(hole);
+        if (t == 0 && !hole) {
+            fgs::bulk_store(out, tile, TILE_BYTES);
+            fgs::bulk_commit();
+            fgs::bulk_wait();
+        }
+        for (fgs::u32 i = t; hole && i < TILE_CHUNKS; i += THREADS)
+            if (!is_hole(i, fgs::chunk_at(tile, i)))
+                fgs::store_chunk(out + 16ull * i, fgs::chunk_at(tile, i));
+    }
+    __syncthreads();
+    if (t == 0)
+        fgs::note_end(p_ctl);
+}
