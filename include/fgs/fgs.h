@@ -28,6 +28,7 @@
  *   FGS_PROVIDER=cuda|sim     provider where the options name none
  *   FGS_LIBCUDA=path          in place of libcuda.so.1
  *   FGS_NVJITLINK=path        in place of libnvJitLink.so; "none" hides it
+ *   FGS_NVRTC=path            in place of libnvrtc.so; "none" hides it
  *   FGS_PTX_DIR=dir           files here replace the embedded text by name
  *   FGS_SIM_*                 knobs of the software device, see fgs_sim.h
  */
@@ -96,7 +97,8 @@ typedef CUdeviceptr_v2 CUdeviceptr;
     X(E_LEAK,       -20,  "a tile kept its sentinel until the bound")         \
     X(E_ABORTED,    -21,  "the run was aborted")                              \
     X(E_FAULT,      -22,  "a kernel faulted; the context is lost")            \
-    X(E_CONTRACT,   -23,  "a kernel's text breaks a rule of its role")
+    X(E_CONTRACT,   -23,  "a kernel's text breaks a rule of its role")        \
+    X(E_COMPILE,    -24,  "the CUDA C++ text does not compile")
 
 typedef enum fgs_result {
 #define FGS_RESULT_ENUM(id, value, text) FGS_##id = value,

@@ -20,15 +20,15 @@ fgs_result fgs_ptx_assemble(const char *file, const char *text,
                          : !size   ? "size"
                                    : "cubin");
     fgs__nvjitlink_open(&n);
-    if (!n.found)
-        return fgs__fail(err, FGS_E_UNSUPPORTED, "nvJitLink: %s", n.why);
+    if (!n.lib.found)
+        return fgs__fail(err, FGS_E_UNSUPPORTED, "nvJitLink: %s", n.lib.why);
     r = fgs__nvjitlink_assemble(&n, text, strlen(text), file, target,
                                 &fgs__malloc, &c, log, sizeof log);
     if (r == FGS_E_NOMEM)
         return fgs__nomem(err);
     if (r < 0)
         return fgs__fail(err, r, "%s for %s: nvJitLink %d.%d: %s", file, target,
-                         n.version / 10, n.version % 10, log);
+                         n.lib.version / 10, n.lib.version % 10, log);
     *size = c.size;
     if (room < c.size)
         r = fgs__fail(err, FGS_E_SIZE, "%s takes %zu bytes, cubin has %zu",

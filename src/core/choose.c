@@ -136,12 +136,13 @@ const char *fgs__device_assemblers(struct fgs__device *d, char *buf,
                     d->isa % 10);
     if (used < 0 || (size_t)used >= size || !d->provider->cubins)
         return buf;
-    if (n->found)
+    if (n->lib.found)
         snprintf(buf + used, size - (size_t)used,
-                 ", nvJitLink %d.%d (%s) up to %d.%d", n->version / 10,
-                 n->version % 10, n->library, n->isa / 10, n->isa % 10);
+                 ", nvJitLink %d.%d (%s) up to %d.%d", n->lib.version / 10,
+                 n->lib.version % 10, n->lib.library, n->isa / 10, n->isa % 10);
     else
-        snprintf(buf + used, size - (size_t)used, ", no nvJitLink: %s", n->why);
+        snprintf(buf + used, size - (size_t)used, ", no nvJitLink: %s",
+                 n->lib.why);
     return buf;
 }
 
@@ -185,10 +186,10 @@ fgs_result fgs__device_can(struct fgs__device *d, fgs_engine engine,
     if (row->ptx <= d->isa)
         return FGS_OK;
     n = fgs__device_linker(d);
-    if (n->found && row->ptx <= n->isa)
+    if (n->lib.found && row->ptx <= n->isa)
         return FGS_OK;
-    if (n->asked_for && !n->found)
-        return fgs__fail(err, FGS_E_FILE, "FGS_NVJITLINK: %s", n->why);
+    if (n->lib.asked_for && !n->lib.found)
+        return fgs__fail(err, FGS_E_FILE, "FGS_NVJITLINK: %s", n->lib.why);
     if (row->weak && row->weak_ptx <= d->isa)
         return FGS_OK;
     return fgs__fail(err, FGS_E_PTXVERSION,

@@ -255,7 +255,7 @@ fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
     info->sm_count = d->sm_count;
     info->memory = d->memory;
     info->ptx_version = d->isa;
-    info->nvjitlink = n->found ? n->version : 0;
+    info->nvjitlink = n->lib.found ? n->lib.version : 0;
     return FGS_OK;
 }
 

@@ -101,9 +101,9 @@ static fgs_result link_and_load(struct fgs__kernel *k,
     fgs_result result;
     CUresult r;
 
-    if (!n->found && n->asked_for)
-        return fgs__fail(err, FGS_E_FILE, "FGS_NVJITLINK: %s", n->why);
-    if (!n->found || (n->isa && n->isa < m->version))
+    if (!n->lib.found && n->lib.asked_for)
+        return fgs__fail(err, FGS_E_FILE, "FGS_NVJITLINK: %s", n->lib.why);
+    if (!n->lib.found || (n->isa && n->isa < m->version))
         return too_new(k, m, err);
     snprintf(arch, sizeof arch, "sm_%d%.1s", (int)d->cc,
              m->target_suffix ? &m->target_suffix : "");
@@ -113,8 +113,8 @@ static fgs_result link_and_load(struct fgs__kernel *k,
         return fgs__nomem(err);
     if (result == FGS_E_PTXVERSION)
         return too_new(k, m, err);
-    snprintf(who, sizeof who, "nvJitLink %d.%d", n->version / 10,
-             n->version % 10);
+    snprintf(who, sizeof who, "nvJitLink %d.%d", n->lib.version / 10,
+             n->lib.version % 10);
     if (result < 0)
         return refused(k, err, who, CUDA_SUCCESS, log);
     r = d->cu.cuModuleLoadData(&k->module, cubin.data);

@@ -3,102 +3,30 @@
 #include "base/error.h"
 #include "table/table.h"
 
-#include <dlfcn.h>
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 enum { SUCCESS = 0, INPUT_PTX = 2 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
+static const struct fgs__dynlib_function functions[] = {
 #define ROW(member, name, params)                                              \
     { name, offsetof(struct fgs__nvjitlink, member) },
     FGS__NVJITLINK(ROW)
 #undef ROW
 };
 
-/* The library exports plain names, and each also as __<name>_<major>_<minor>
- * for every minor version from .0 on; either is enough. */
-static void *find(void *lib, const char *name)
-{
-    static const char *const suffix[] = { "13_0", "12_0" };
-    void *sym = dlsym(lib, name);
-    char full[80];
-
-    for (size_t i = 0; !sym && i < COUNT(suffix); i++) {
-        snprintf(full, sizeof full, "__%s_%s", name, suffix[i]);
-        sym = dlsym(lib, full);
-    }
-    return sym;
-}
-
-static int version_of(void *lib)
-{
-    int (*get)(unsigned *, unsigned *);
-    void *sym = find(lib, "nvJitLinkVersion");
-    unsigned major = 0, minor = 0;
-
-    if (!sym)
-        return 0;
-    memcpy(&get, &sym, sizeof get);
-    if (get(&major, &minor) != SUCCESS || major > 999 || minor > 9)
-        return 0;
-    return (int)(major * 10 + minor);
-}
-
-static int open_one(struct fgs__nvjitlink *n, const char *path)
-{
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    size_t used = strlen(n->why);
-
-    if (!lib) {
-        const char *why = dlerror();
-
-        snprintf(n->why + used, sizeof n->why - used, "%s%s",
-                 used ? "; " : "", why ? why : path);
-        return 0;
-    }
-    for (size_t i = 0; i < COUNT(functions); i++) {
-        void *sym = find(lib, functions[i].name);
-
-        if (!sym) {
-            snprintf(n->why + used, sizeof n->why - used, "%s%s: no %s in it",
-                     used ? "; " : "", path, functions[i].name);
-            dlclose(lib);
-            return 0;
-        }
-        memcpy((char *)n + functions[i].offset, &sym, sizeof sym);
-    }
-    /* Not closed again: it is large, and the next device wants it too. */
-    n->found = 1;
-    n->version = version_of(lib);
-    n->isa = fgs__isa_of_cuda(n->version * 100);
-    snprintf(n->library, sizeof n->library, "%s", path);
-    return 1;
-}
-
 void fgs__nvjitlink_open(struct fgs__nvjitlink *n)
 {
-    static const char *const names[] = { "libnvJitLink.so.13",
-                                         "libnvJitLink.so.12" };
-    const char *env = getenv("FGS_NVJITLINK");
+    static const char *const files[] = { "libnvJitLink.so.13",
+                                         "libnvJitLink.so.12", NULL };
+    static const struct fgs__dynlib_kind kind = {
+        "FGS_NVJITLINK", files, "nvJitLinkVersion", functions,
+        COUNT(functions)
+    };
 
     memset(n, 0, sizeof *n);
-    if (env && !strcmp(env, "none")) {
-        snprintf(n->why, sizeof n->why, "hidden by FGS_NVJITLINK=none");
-        return;
-    }
-    if (env && *env) {
-        n->asked_for = 1;
-        open_one(n, env);
-        return;
-    }
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (open_one(n, names[i]))
-            return;
-    }
+    fgs__dynlib_open(&n->lib, &kind, n);
+    if (n->lib.found)
+        n->isa = fgs__isa_of_cuda(n->lib.version * 100);
 }
 
 static void get_log(const struct fgs__nvjitlink *n, fgs__njl_handle h,

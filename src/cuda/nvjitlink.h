@@ -8,6 +8,7 @@
 #define FGS_CUDA_NVJITLINK_H
 
 #include "base/alloc.h"
+#include "cuda/dynlib.h"
 
 /* What is used of nvJitLink.h, declared here so that no toolkit is needed. */
 typedef struct nvJitLink *fgs__njl_handle;
@@ -29,16 +30,12 @@ struct fgs__nvjitlink {
 #define FGS__NVJITLINK_MEMBER(member, name, params) int (*member) params;
     FGS__NVJITLINK(FGS__NVJITLINK_MEMBER)
 #undef FGS__NVJITLINK_MEMBER
-    int found;         /* the members above are set; else `why` says why     */
-    int version;       /* times ten: 134 = 13.4; 0 = unknown or none         */
+    struct fgs__dynlib lib;
     int isa;           /* highest PTX ISA that it takes, times ten           */
-    int asked_for;     /* $FGS_NVJITLINK names a library                     */
-    char library[256];
-    char why[512];     /* why there is none                                  */
 };
 
 /* Look for libnvJitLink.so.13, .12 or $FGS_NVJITLINK ("none" hides all).
- * Never fails: what was not found is said in `why`. */
+ * Never fails: what was not found is said in lib.why. */
 void fgs__nvjitlink_open(struct fgs__nvjitlink *n);
 
 struct fgs__cubin {

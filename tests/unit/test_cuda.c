@@ -229,9 +229,9 @@ static void linker_can_be_hidden(void **state)
     (void)state;
     setenv("FGS_NVJITLINK", "none", 1);
     fgs__nvjitlink_open(&n);
-    assert_false(n.found);
-    assert_false(n.asked_for);
-    assert_non_null(strstr(n.why, "FGS_NVJITLINK=none"));
+    assert_false(n.lib.found);
+    assert_false(n.lib.asked_for);
+    assert_non_null(strstr(n.lib.why, "FGS_NVJITLINK=none"));
 }
 
 static void linker_that_is_asked_for_and_missing_is_named(void **state)
@@ -241,9 +241,9 @@ static void linker_that_is_asked_for_and_missing_is_named(void **state)
     (void)state;
     setenv("FGS_NVJITLINK", "/nowhere/libnvJitLink.so", 1);
     fgs__nvjitlink_open(&n);
-    assert_false(n.found);
-    assert_true(n.asked_for);
-    assert_non_null(strstr(n.why, "/nowhere/libnvJitLink.so"));
+    assert_false(n.lib.found);
+    assert_true(n.lib.asked_for);
+    assert_non_null(strstr(n.lib.why, "/nowhere/libnvJitLink.so"));
 }
 
 static void linker_without_its_functions_is_none(void **state)
@@ -253,8 +253,8 @@ static void linker_without_its_functions_is_none(void **state)
     (void)state;
     setenv("FGS_NVJITLINK", "libm.so.6", 1);
     fgs__nvjitlink_open(&n);
-    assert_false(n.found);
-    assert_non_null(strstr(n.why, "no nvJitLinkCreate in it"));
+    assert_false(n.lib.found);
+    assert_non_null(strstr(n.lib.why, "no nvJitLinkCreate in it"));
 }
 
 /* nvJitLink itself loses memory for an architecture that it does not know. */
@@ -276,7 +276,7 @@ static void real_linker(struct fgs__nvjitlink *n)
              tc ? tc : "build/toolchain/nvidia/cu13");
     setenv("FGS_NVJITLINK", path, 1);
     fgs__nvjitlink_open(n);
-    if (!n->found) {
+    if (!n->lib.found) {
         print_message("no nvJitLink: `make toolchain` fetches it\n");
         skip();
     }
@@ -298,7 +298,7 @@ static void linker_makes_a_cubin(void **state)
 
     (void)state;
     real_linker(&n);
-    assert_true(n.version >= 130);
+    assert_true(n.lib.version >= 130);
     assert_true(n.isa >= 90);
     assert_int_equal(assemble(&n,
                               ".version 9.0\n.target sm_90\n"
