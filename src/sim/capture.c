@@ -88,6 +88,9 @@ static CUgraphNodeType type_of(const struct fgs__sim_op *op)
         return CU_GRAPH_NODE_TYPE_HOST;
     case FGS__SIM_OP_VALUES:
         return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    case FGS__SIM_OP_LEASE:
+        return op->u.lease.on ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
+                              : CU_GRAPH_NODE_TYPE_MEM_FREE;
     default:
         return CU_GRAPH_NODE_TYPE_EMPTY;
     }

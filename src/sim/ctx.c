@@ -101,6 +101,7 @@ static void free_contents(struct fgs__sim_ctx *ctx)
     while (ctx->streams)
         fgs__sim_stream_free(ctx->streams);
     fgs__sim_mark_drop(ctx->dev, ctx->gate);
+    fgs__sim_leases_free(ctx);
     fgs__sim_print_free(ctx);
     fgs__sim_heap_free(ctx);
     fgs__sim_arrays_free(ctx);

@@ -261,7 +261,7 @@ static CUresult name_block(struct fgs__sim_ctx *ctx,
     if (!small(named.srcXInBytes) || !small(named.dstXInBytes) ||
         !small(named.srcPitch) || !small(named.dstPitch))
         return CUDA_ERROR_INVALID_VALUE;
-    return fgs__sim_copy_named(ctx, &named, c);
+    return fgs__sim_copy_named(ctx, &named, false, c);
 }
 
 static CUresult blocks(const CUDA_MEMCPY3D_BATCH_OP *op, size_t count,

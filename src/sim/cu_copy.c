@@ -30,8 +30,8 @@ struct named {
 /* CUDA_SUCCESS and the side; a pageable one keeps its host pointer. */
 static CUresult resolve(struct fgs__sim_ctx *ctx,
                         const struct fgs__sim_copy_op *c,
-                        const struct named *n, struct fgs__sim_side *side,
-                        bool *host)
+                        const struct named *n, bool later,
+                        struct fgs__sim_side *side, bool *host)
 {
     struct fgs__sim_mem *mem = ctx->dev->mem;
     struct fgs__sim_alloc_info info;
@@ -39,7 +39,7 @@ static CUresult resolve(struct fgs__sim_ctx *ctx,
 
     *side = (struct fgs__sim_side){ NULL, n->addr, n->pitch, n->slice };
     *host = n->where == HOST;
-    if (fgs__sim_mem_find(mem, n->addr, &range)) {
+    if (fgs__sim_call_range(ctx, n->addr, later, &range)) {
         if (n->where == UNIFIED && fgs__sim_mem_info(mem, n->addr, &info))
             *host = info.kind == FGS__SIM_MEM_HOST ||
                 info.kind == FGS__SIM_MEM_REGISTERED;
@@ -63,10 +63,10 @@ CUresult fgs__sim_copy_line(struct fgs__sim_ctx *ctx, uint64_t dst,
     CUresult r;
 
     *out = (struct fgs__sim_copy_op){ .width = bytes, .rows = 1, .planes = 1 };
-    r = bytes ? resolve(ctx, out, &to, &out->dst, &dst_host)
+    r = bytes ? resolve(ctx, out, &to, false, &out->dst, &dst_host)
               : CUDA_ERROR_INVALID_VALUE;
     if (!r)
-        r = resolve(ctx, out, &from, &out->src, &src_host);
+        r = resolve(ctx, out, &from, false, &out->src, &src_host);
     if (!r)
         out->local = !dst_host && !src_host;
     return r;
@@ -110,13 +110,13 @@ static CUresult copy(struct fgs__sim_ctx *ctx, const struct request *q)
 
     if (r || !c.width || !c.rows || !c.planes)
         return r;
-    r = resolve(ctx, &c, &q->dst, &c.dst, &dst_host);
+    captured = fgs__sim_captured(s);
+    r = resolve(ctx, &c, &q->dst, captured, &c.dst, &dst_host);
     if (!r)
-        r = resolve(ctx, &c, &q->src, &c.src, &src_host);
+        r = resolve(ctx, &c, &q->src, captured, &c.src, &src_host);
     if (r)
         return r;
     c.local = !dst_host && !src_host;
-    captured = fgs__sim_captured(s);
     if (captured && q->sync)
         return fgs__sim_capture_refuse(s);
     wait = !captured && (c.dst.host || (q->sync && !c.local));
@@ -285,7 +285,7 @@ static CUresult name_side(struct fgs__sim_ctx *ctx, struct named *n,
 }
 
 CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
-                             struct fgs__sim_copy_op *out)
+                             bool later, struct fgs__sim_copy_op *out)
 {
     const struct corner dst = { c->dstMemoryType, (uintptr_t)c->dstHost,
                                 c->dstDevice,     c->dstXInBytes,
@@ -312,9 +312,9 @@ CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
     if (!r)
         r = name_side(ctx, &from, &src, c);
     if (!r)
-        r = resolve(ctx, out, &to, &out->dst, &dst_host);
+        r = resolve(ctx, out, &to, later, &out->dst, &dst_host);
     if (!r)
-        r = resolve(ctx, out, &from, &out->src, &src_host);
+        r = resolve(ctx, out, &from, later, &out->src, &src_host);
     if (!r)
         out->local = !dst_host && !src_host;
     return r;

@@ -1,7 +1,8 @@
 /* cu_fill.c -- entry points: fills of one and two dimensions */
-#include "sim/device.h"
+#include "sim/lease.h"
 
-CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op)
+CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op,
+                             bool later)
 {
     uint64_t width = op->u.fill.width, row, room;
     struct fgs__sim_range range;
@@ -9,7 +10,7 @@ CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op)
     if (width != 1 && width != 2 && width != 4)
         return CUDA_ERROR_INVALID_VALUE;
     if (op->u.fill.va % width ||
-        !fgs__sim_mem_find(ctx->dev->mem, op->u.fill.va, &range))
+        !fgs__sim_call_range(ctx, op->u.fill.va, later, &range))
         return CUDA_ERROR_INVALID_VALUE;
     room = range.hi - op->u.fill.va;
     if (op->u.fill.count > room / width)
@@ -56,7 +57,7 @@ static CUresult fill(const struct fill *f)
     op->u.fill.pitch = f->pitch;
     op->u.fill.value = f->value;
     op->u.fill.width = f->width;
-    r = fgs__sim_fill_check(ctx, op);
+    r = fgs__sim_fill_check(ctx, op, fgs__sim_captured(op->stream));
     if (r)
         fgs__sim_op_free(op);
     else

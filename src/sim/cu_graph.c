@@ -36,10 +36,10 @@ static CUresult add_edges(struct fgs__sim_node *n,
     return r;
 }
 
-/* Adds a node with an op that is made already; takes the op. */
-static CUresult add(struct fgs__sim_ctx *ctx, const struct fgs__sim_place *p,
-                    CUgraphNodeType type, struct fgs__sim_op *op,
-                    struct fgs__sim_node **made)
+CUresult fgs__sim_place_node(struct fgs__sim_ctx *ctx,
+                             const struct fgs__sim_place *p,
+                             CUgraphNodeType type, struct fgs__sim_op *op,
+                             struct fgs__sim_node **made)
 {
     struct fgs__sim_graph *g = fgs__sim_graph_of(ctx, p->graph);
     struct fgs__sim_edges deps = { NULL, 0, 0 };
@@ -86,7 +86,7 @@ static CUresult memcpy_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
                           const CUDA_MEMCPY3D *p)
 {
     struct fgs__sim_copy_op c;
-    CUresult r = p ? fgs__sim_copy_named(ctx, p, &c)
+    CUresult r = p ? fgs__sim_copy_named(ctx, p, true, &c)
                    : CUDA_ERROR_INVALID_VALUE;
 
     if (r)
@@ -114,7 +114,7 @@ static CUresult memset_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
     (*op)->u.fill.pitch = p->pitch;
     (*op)->u.fill.value = p->value;
     (*op)->u.fill.width = p->elementSize;
-    r = fgs__sim_fill_check(ctx, *op);
+    r = fgs__sim_fill_check(ctx, *op, true);
     if (r)
         fgs__sim_op_free(*op);
     return r;
@@ -169,7 +169,7 @@ CUresult fgs__sim_add_node(const struct fgs__sim_place *p,
     if (!r)
         r = fgs__sim_node_op(ctx, &op, q);
     if (!r)
-        r = add(ctx, p, q->type, op, &n);
+        r = fgs__sim_place_node(ctx, p, q->type, op, &n);
     if (!r && q->type == CU_GRAPH_NODE_TYPE_MEMCPY)
         n->copy = *(const CUDA_MEMCPY3D *)q->p;
     if (!r)
@@ -257,6 +257,8 @@ CUresult fgs__sim_add_child(const struct fgs__sim_place *p, CUgraph graph,
     if (!child || child->instantiated || graph == p->graph ||
         (move && child->owned))
         r = CUDA_ERROR_INVALID_VALUE;
+    else if (!move && fgs__sim_graph_unique(child))
+        r = CUDA_ERROR_NOT_SUPPORTED;
     else if (move)
         copy = child;
     else
@@ -264,7 +266,7 @@ CUresult fgs__sim_add_child(const struct fgs__sim_place *p, CUgraph graph,
     if (r)
         goto leave;
     op = fgs__sim_op_make(ctx->legacy, FGS__SIM_OP_EMPTY);
-    r = op ? add(ctx, p, CU_GRAPH_NODE_TYPE_GRAPH, op, &n)
+    r = op ? fgs__sim_place_node(ctx, p, CU_GRAPH_NODE_TYPE_GRAPH, op, &n)
            : CUDA_ERROR_OUT_OF_MEMORY;
     if (r && !move)
         fgs__sim_graph_free(copy);

@@ -1,8 +1,8 @@
 /* cu_graph_any.c -- entry points: nodes of any type by one call */
 #include "sim/graph.h"
 
-/* What is not there: conditional nodes, memory of graphs, semaphores of other
- * programming interfaces. */
+/* What is not there, semaphores of other programming interfaces, or cannot be
+ * set. */
 static CUresult absent(CUgraphNodeType type)
 {
     return type <= CU_GRAPH_NODE_TYPE_CONDITIONAL ? CUDA_ERROR_NOT_SUPPORTED
@@ -64,6 +64,10 @@ CUresult fgs__sim_cuGraphAddNode_v3(CUgraphNode *out, CUgraph graph,
         return fgs__sim_add_child(&at, p->u.graph.graph,
                                   p->u.graph.ownership ==
                                       CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+    if (p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+        return fgs__sim_add_alloc(&at, &p->u.alloc);
+    if (p->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+        return fgs__sim_add_free(&at, p->u.free.dptr);
     return absent(p->type);
 }
 
@@ -146,6 +150,10 @@ CUresult fgs__sim_cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams *p)
                                                        &p->u.event.event);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return fgs__sim_cuGraphEventWaitNodeGetEvent(node, &p->u.event.event);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return fgs__sim_cuGraphMemAllocNodeGetParams(node, &p->u.alloc);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return fgs__sim_cuGraphMemFreeNodeGetParams(node, &p->u.free.dptr);
     default:
         return CUDA_SUCCESS;
     }

@@ -54,7 +54,9 @@ CUresult fgs__sim_cuGraphClone(CUgraph *out, CUgraph graph)
 
     if (r)
         return r;
-    r = out ? fgs__sim_graph_copy(&copy, g, false) : CUDA_ERROR_INVALID_VALUE;
+    r = !out                      ? CUDA_ERROR_INVALID_VALUE
+        : fgs__sim_graph_unique(g) ? CUDA_ERROR_NOT_SUPPORTED
+                                   : fgs__sim_graph_copy(&copy, g, false);
     if (!r)
         *out = (CUgraph)copy->handle;
     return fgs__sim_leave(r);
@@ -69,10 +71,12 @@ CUresult fgs__sim_cuGraphDestroyNode(CUgraphNode node)
     if (r)
         return r;
     n = fgs__sim_node_of(ctx, node);
-    if (n && !n->graph->instantiated)
-        fgs__sim_node_free(n);
-    else
+    if (!n || n->graph->instantiated)
         r = CUDA_ERROR_INVALID_VALUE;
+    else if (fgs__sim_graph_fixed(n->graph))
+        r = CUDA_ERROR_NOT_SUPPORTED;
+    else
+        fgs__sim_node_free(n);
     return fgs__sim_leave(r);
 }
 
@@ -307,6 +311,8 @@ CUresult fgs__sim_cuGraphRemoveDependencies_v2(CUgraph graph,
         return r;
     if (count && (!from || !to))
         r = CUDA_ERROR_INVALID_VALUE;
+    else if (fgs__sim_graph_fixed(g))
+        r = CUDA_ERROR_NOT_SUPPORTED;
     for (size_t i = 0; !r && i < count; i++)
         r = cut(fgs__sim_node_of(ctx, from[i]), fgs__sim_node_of(ctx, to[i]),
                 data ? &data[i] : NULL);

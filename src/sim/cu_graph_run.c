@@ -1,6 +1,15 @@
 /* cu_graph_run.c -- entry points: instantiation, launch, update of graphs */
 #include "sim/graph.h"
 
+static bool lives(const struct fgs__sim_graph *g)
+{
+    const struct fgs__sim_graph *o = g->ctx->graphs;
+
+    while (o && (!o->instantiated || o->made_of != g->id))
+        o = o->next;
+    return o != NULL;
+}
+
 static CUresult instantiate(CUgraphExec *out, CUgraph graph,
                             unsigned long long flags)
 {
@@ -24,6 +33,8 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph,
         r = CUDA_ERROR_NOT_SUPPORTED;
     else if (!out || flags & ~known)
         r = CUDA_ERROR_INVALID_VALUE;
+    else if (fgs__sim_graph_unique(g) && lives(g))
+        r = CUDA_ERROR_NOT_SUPPORTED;
     else
         r = fgs__sim_graph_copy(&exec, g, true);
     if (r)
@@ -39,6 +50,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph,
     fgs__sim_handle_free(&ctx->dev->handles, exec->handle);
     exec->handle = handle;
     exec->instantiated = true;
+    exec->made_of = g->id;
     exec->flags = flags;
     *out = (CUgraphExec)handle;
 leave:
@@ -185,6 +197,11 @@ struct fgs__sim_node *fgs__sim_graph_differs(struct fgs__sim_graph *old,
         *why = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         if (a->deps.count != b->deps.count)
             return b;
+        *why = CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        if (a->op && a->op->kind == FGS__SIM_OP_LEASE &&
+            a->op->u.lease.lease != b->op->u.lease.lease)
+            return b;
+        *why = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         for (size_t i = 0; i < a->deps.count; i++) {
             if (a->deps.item[i].node->mark != b->deps.item[i].node->mark ||
                 memcmp(&a->deps.item[i].data, &b->deps.item[i].data,

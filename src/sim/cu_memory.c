@@ -1,5 +1,5 @@
 /* cu_memory.c -- entry points: allocations */
-#include "sim/device.h"
+#include "sim/lease.h"
 
 CUresult fgs__sim_cuMemGetInfo(size_t *avail, size_t *total)
 {
@@ -39,6 +39,30 @@ CUresult fgs__sim_cuMemAlloc(CUdeviceptr *ptr, size_t bytes)
 
 /* A free waits for the context's work, as the driver's does, so that no op
  * loses its memory; then the memory goes between two epochs. */
+static CUresult release_lease(struct fgs__sim_ctx *ctx, uint64_t addr)
+{
+    struct fgs__sim_lease *l = fgs__sim_lease_at(ctx, addr);
+    CUresult r;
+
+    if (!l->booked)
+        return CUDA_ERROR_INVALID_VALUE;
+    ctx->users++;
+    r = fgs__sim_ctx_wait(ctx);
+    if (!r) {
+        fgs__sim_pause(ctx->dev);
+        l = fgs__sim_lease_at(ctx, addr); /* somebody may have been faster */
+        if (l && l->booked) {
+            fgs__sim_lease_run(ctx, l, false);
+            fgs__sim_lease_book(ctx, l, false);
+        } else {
+            r = CUDA_ERROR_INVALID_VALUE;
+        }
+        fgs__sim_resume(ctx->dev);
+    }
+    fgs__sim_ctx_unuse(ctx);
+    return r;
+}
+
 static CUresult release(struct fgs__sim_ctx *ctx, uint64_t addr,
                         uint32_t kinds)
 {
@@ -49,6 +73,8 @@ static CUresult release(struct fgs__sim_ctx *ctx, uint64_t addr,
         info.range.lo != addr || !(kinds >> info.kind & 1) || info.going ||
         info.owner != ctx)
         return CUDA_ERROR_INVALID_VALUE;
+    if (info.kind == FGS__SIM_MEM_GRAPH)
+        return release_lease(ctx, addr);
     ctx->users++;
     r = fgs__sim_ctx_wait(ctx);
     if (!r) {
@@ -70,7 +96,8 @@ CUresult fgs__sim_cuMemFree(CUdeviceptr ptr)
         return r;
     if (ptr) /* freeing 0 is a no-op in the driver too */
         r = release(ctx, ptr, 1u << FGS__SIM_MEM_DEVICE |
-                        1u << FGS__SIM_MEM_MANAGED | 1u << FGS__SIM_MEM_POOL);
+                        1u << FGS__SIM_MEM_MANAGED | 1u << FGS__SIM_MEM_POOL |
+                        1u << FGS__SIM_MEM_GRAPH);
     return fgs__sim_leave(r);
 }
 

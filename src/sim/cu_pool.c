@@ -4,7 +4,7 @@
  * do; a free is an op of the stream.  Nothing is kept back for reuse, which
  * the pool's attributes allow but do not ask for.
  */
-#include "sim/device.h"
+#include "sim/lease.h"
 
 /* The default pool is there before any context; its handle is no object's. */
 #define DEFAULT_POOL ((uintptr_t)0x70)
@@ -59,7 +59,7 @@ static CUresult alloc_from(CUdeviceptr *ptr, size_t bytes,
     if (!ptr || !bytes)
         return CUDA_ERROR_INVALID_VALUE;
     if (fgs__sim_captured(s))
-        return fgs__sim_capture_refuse(s);
+        return fgs__sim_capture_alloc(s, bytes, ptr);
     r = fgs__sim_capture_unsafe(ctx);
     if (r)
         return r;
@@ -109,6 +109,21 @@ CUresult fgs__sim_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes,
     return fgs__sim_leave(r);
 }
 
+/* What a graph allocated and left. */
+static CUresult free_lease(struct fgs__sim_stream *s, uint64_t ptr)
+{
+    struct fgs__sim_lease *l = fgs__sim_lease_at(s->ctx, ptr);
+    struct fgs__sim_op *op;
+
+    if (!l->booked)
+        return CUDA_ERROR_INVALID_VALUE;
+    op = fgs__sim_lease_op(s, l, false);
+    if (!op)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    fgs__sim_lease_book(s->ctx, l, false);
+    return fgs__sim_submit(op);
+}
+
 CUresult fgs__sim_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
 {
     struct fgs__sim_alloc_info info;
@@ -122,17 +137,24 @@ CUresult fgs__sim_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
     r = fgs__sim_stream_get(ctx, stream, &s);
     if (r || !ptr)
         goto leave;
+    /* A graph frees only what graphs allocate; the capture goes on. */
+    if (fgs__sim_captured(s)) {
+        r = fgs__sim_capture_free(s, ptr);
+        goto leave;
+    }
     r = CUDA_ERROR_INVALID_VALUE;
     if (!fgs__sim_mem_info(ctx->dev->mem, ptr, &info) ||
         info.range.lo != ptr || info.owner != ctx || info.going ||
-        (info.kind != FGS__SIM_MEM_POOL && info.kind != FGS__SIM_MEM_DEVICE))
-        goto leave;
-    /* A graph frees only what it allocates; the capture goes on. */
-    if (fgs__sim_captured(s))
+        (info.kind != FGS__SIM_MEM_POOL && info.kind != FGS__SIM_MEM_DEVICE &&
+         info.kind != FGS__SIM_MEM_GRAPH))
         goto leave;
     r = fgs__sim_capture_unsafe(ctx);
     if (r)
         goto leave;
+    if (info.kind == FGS__SIM_MEM_GRAPH) {
+        r = free_lease(s, ptr);
+        goto leave;
+    }
     r = CUDA_ERROR_OUT_OF_MEMORY;
     op = fgs__sim_op_make(s, FGS__SIM_OP_FREE);
     if (!op)

@@ -78,6 +78,7 @@ struct fgs__sim_device {
     struct fgs__sim_vmm *vmm;  /* handles and reservations: vmm.c            */
     struct fgs__sim_user *users; /* objects that graphs hold: cu_user.c       */
     struct fgs__sim_ctx *ctxs;
+    uint64_t graph_used, graph_high[2]; /* memory of graphs; used, reserved  */
     uint64_t now_ps;           /* start of the next epoch                    */
     uint64_t epochs;
     uint64_t stride_ps, stride_ended; /* see stride() */
@@ -132,6 +133,7 @@ struct fgs__sim_ctx {
     struct fgs__sim_capture *captures;
     struct fgs__sim_graph *graphs; /* instantiated ones too                  */
     struct fgs__sim_array *arrays; /* array.h                                */
+    struct fgs__sim_lease *leases; /* memory of graphs: lease.c              */
     struct fgs__sim_mark *gate; /* all streams wait for it, NULL = for none  */
 };
 
@@ -259,7 +261,8 @@ enum fgs__sim_op_kind {
     FGS__SIM_OP_RECORD,
     FGS__SIM_OP_WAIT,
     FGS__SIM_OP_HOST,
-    FGS__SIM_OP_VALUES
+    FGS__SIM_OP_VALUES,
+    FGS__SIM_OP_LEASE
 };
 enum fgs__sim_op_state {
     FGS__SIM_OP_QUEUED,
@@ -302,6 +305,10 @@ struct fgs__sim_op {
             uint32_t value, width; /* of a unit, bytes                       */
         } fill;
         uint64_t free_va;
+        struct {
+            struct fgs__sim_lease *lease; /* held                            */
+            bool on;
+        } lease;
         struct fgs__sim_mark *mark;
         struct {
             CUhostFn fn;
@@ -446,10 +453,11 @@ void fgs__sim_op_users_drop(struct fgs__sim_device *dev,
                             struct fgs__sim_op *op);
 
 /* Are address, size and pitch of a fill good? */
-CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op);
-/* A copy as a call describes it. */
+CUresult fgs__sim_fill_check(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op,
+                             bool later);
+/* A copy as a call describes it; `later` as for fgs__sim_call_range. */
 CUresult fgs__sim_copy_named(struct fgs__sim_ctx *ctx, const CUDA_MEMCPY3D *c,
-                             struct fgs__sim_copy_op *out);
+                             bool later, struct fgs__sim_copy_op *out);
 /* The same for bytes whose addresses say where they lie. */
 CUresult fgs__sim_copy_line(struct fgs__sim_ctx *ctx, uint64_t dst,
                             uint64_t src, uint64_t bytes,

@@ -64,6 +64,8 @@ static void release_node(struct fgs__sim_node *n)
 {
     struct fgs__sim_device *dev = n->graph->ctx->dev;
 
+    if (n->frees)
+        fgs__sim_lease_node(n, false);
     if (n->op)
         fgs__sim_op_free(n->op);
     if (n->child)

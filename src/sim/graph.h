@@ -6,7 +6,7 @@
 #ifndef FGS_SIM_GRAPH_H
 #define FGS_SIM_GRAPH_H
 
-#include "sim/device.h"
+#include "sim/lease.h"
 
 /* Attributes of a kernel node; cu_graph_attr.c says which is where. */
 enum { FGS__SIM_NODE_ATTRS = 6 };
@@ -30,6 +30,7 @@ struct fgs__sim_node {
     uintptr_t handle;          /* 0 in an instantiated graph                 */
     uint64_t source;           /* which node of the program it stands for    */
     uint64_t origin;           /* the node that it was cloned from           */
+    bool frees;                /* counted as its lease's free node           */
     bool disabled;             /* of an instantiated graph: runs as empty    */
     struct fgs__sim_stream_attr attr[FGS__SIM_NODE_ATTRS]; /* of a kernel    */
     CUgraphNodeType type;
@@ -52,6 +53,7 @@ struct fgs__sim_graph {
     bool owned;                /* by a child graph node                      */
     unsigned long long flags;
     unsigned int id;           /* no other one of the process has it         */
+    unsigned int made_of;      /* of an instantiated one: that graph's id    */
     struct fgs__sim_mark *last; /* end of its last launch                    */
     struct fgs__sim_users users;
 };
@@ -128,6 +130,18 @@ struct fgs__sim_node *fgs__sim_exec_node(struct fgs__sim_ctx *ctx,
 struct fgs__sim_node *fgs__sim_graph_differs(struct fgs__sim_graph *old,
                                              struct fgs__sim_graph *now,
                                              CUgraphExecUpdateResult *why);
+
+bool fgs__sim_graph_holds(const struct fgs__sim_graph *g,
+                          CUgraphNodeType type);
+/* Memory nodes: no node or edge can be taken away. */
+bool fgs__sim_graph_fixed(const struct fgs__sim_graph *g);
+/* It cannot be copied, and be instantiated once at a time; lease.c. */
+bool fgs__sim_graph_unique(const struct fgs__sim_graph *g);
+/* Adds a node with an op that is made already; takes the op.  cu_graph.c */
+CUresult fgs__sim_place_node(struct fgs__sim_ctx *ctx,
+                             const struct fgs__sim_place *p,
+                             CUgraphNodeType type, struct fgs__sim_op *op,
+                             struct fgs__sim_node **made);
 
 /* References that an owner holds: cu_user.c.  False = no memory. */
 bool fgs__sim_users_copy(struct fgs__sim_device *dev,

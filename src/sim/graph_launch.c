@@ -50,6 +50,8 @@ struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
     }
     if (op->kind != FGS__SIM_OP_KERNEL) {
         out->u = op->u;
+        if (op->kind == FGS__SIM_OP_LEASE)
+            op->u.lease.lease->refs++;
         return out;
     }
     params = fgs__alloc(a, code->param_bytes + 16);
@@ -77,6 +79,7 @@ struct run {
     struct fgs__sim_stream **lane;
     struct fgs__sim_node **tail; /* of each node's lane, by index of its op  */
     struct fgs__sim_op *begin, *end;
+    struct fgs__sim_op *frees; /* of what the last launch left: before begin */
     size_t made;
 };
 
@@ -177,6 +180,43 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
     return event_marks(ctx, n, op);
 }
 
+/* A launch that may begin with memory of the last one frees that first. */
+static bool make_frees(struct fgs__sim_graph *g, struct fgs__sim_stream *s,
+                       struct run *run)
+{
+    for (struct fgs__sim_node *n = g->head; n; n = n->next) {
+        struct fgs__sim_lease *l = n->op->u.lease.lease;
+        struct fgs__sim_op *op;
+
+        if (n->op->kind != FGS__SIM_OP_LEASE || !n->op->u.lease.on ||
+            !l->booked)
+            continue;
+        op = fgs__sim_lease_op(s, l, false);
+        if (!op)
+            return false;
+        op->next = run->frees;
+        run->frees = op;
+        if (g->last && !fgs__sim_op_wait_for(op, g->last))
+            return false;
+    }
+    return true;
+}
+
+/* Hand them over, or drop them. */
+static void end_frees(struct run *run, bool good)
+{
+    while (run->frees) {
+        struct fgs__sim_op *op = run->frees;
+
+        run->frees = op->next;
+        op->next = NULL;
+        if (good)
+            fgs__sim_op_enqueue(op);
+        else
+            fgs__sim_op_free(op);
+    }
+}
+
 static CUresult make_all(struct fgs__sim_graph *g, struct fgs__sim_stream *s,
                          struct run *run)
 {
@@ -186,7 +226,8 @@ static CUresult make_all(struct fgs__sim_graph *g, struct fgs__sim_stream *s,
     run->end = fgs__sim_op_make(s, FGS__SIM_OP_EMPTY);
     if (!run->begin || !run->end || !fgs__sim_op_over(run->begin) ||
         !fgs__sim_op_over(run->end) ||
-        (g->last && !fgs__sim_op_wait_for(run->begin, g->last)))
+        (g->last && !fgs__sim_op_wait_for(run->begin, g->last)) ||
+        !make_frees(g, s, run))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (g->users.count) {
         run->end->users = fgs__zalloc(&g->ctx->dev->alloc,
@@ -211,7 +252,7 @@ static CUresult check(struct fgs__sim_graph *g)
             !fgs__sim_kernel_alive(g->ctx, n->op))
             return CUDA_ERROR_INVALID_HANDLE;
     }
-    return CUDA_SUCCESS;
+    return fgs__sim_leases_check(g);
 }
 
 CUresult fgs__sim_graph_launch(struct fgs__sim_graph *g,
@@ -228,7 +269,9 @@ CUresult fgs__sim_graph_launch(struct fgs__sim_graph *g,
     run.tail = fgs__zalloc(a, (g->count + 1) * sizeof *run.tail);
     r = run.op && run.lane && run.tail ? make_all(g, s, &run)
                                        : CUDA_ERROR_OUT_OF_MEMORY;
+    end_frees(&run, !r);
     if (!r) {
+        fgs__sim_leases_book(g);
         fgs__sim_op_enqueue(run.begin);
         for (size_t i = 0; i < run.made; i++)
             fgs__sim_op_enqueue(run.op[i]);

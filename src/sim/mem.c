@@ -131,7 +131,9 @@ bool fgs__sim_mem_info(struct fgs__sim_mem *mem, uint64_t addr,
 
     pthread_rwlock_rdlock(&mem->lock);
     i = lower(mem, addr);
-    found = holds(mem, i, addr);
+    found = holds(mem, i, addr) &&
+        (mem->item[i].info.kind != FGS__SIM_MEM_GRAPH ||
+         mem->item[i].info.access || mem->item[i].info.flags);
     if (found)
         *out = mem->item[i].info;
     pthread_rwlock_unlock(&mem->lock);
@@ -176,6 +178,9 @@ bool fgs__sim_mem_find(struct fgs__sim_mem *mem, uint64_t addr,
         found = mem->item[i].info.access;
         if (found)
             widen(mem, i, out);
+    } else if (found && mem->item[i].info.kind == FGS__SIM_MEM_GRAPH &&
+               !mem->item[i].info.access) {
+        found = false;
     } else if (found) {
         *out = mem->item[i].info.range;
     }

@@ -12,7 +12,8 @@ enum fgs__sim_memkind {
     FGS__SIM_MEM_REGISTERED, /* the program's own host memory                */
     FGS__SIM_MEM_POOL,   /* cuMemAllocAsync                                  */
     FGS__SIM_MEM_MAPPED, /* cuMemMap                                         */
-    FGS__SIM_MEM_ARRAY   /* of an array: no pointer of the program           */
+    FGS__SIM_MEM_ARRAY,  /* of an array: no pointer of the program           */
+    FGS__SIM_MEM_GRAPH   /* of a graph: there while `access` is, lease.c     */
 };
 
 struct fgs__sim_mempool {
@@ -28,9 +29,9 @@ struct fgs__sim_alloc_info {
     enum fgs__sim_memkind kind;
     const void *owner; /* context */
     uint64_t id;       /* no other allocation has it                         */
-    unsigned int flags; /* as they were asked for                            */
+    unsigned int flags; /* as they were asked for; of GRAPH: booked          */
     bool going;        /* a free of it is in a stream                        */
-    bool access;       /* of MAPPED                                          */
+    bool access;       /* of MAPPED and GRAPH                                */
     struct fgs__sim_mempool *pool;
     void *vmm;         /* of MAPPED: what is mapped                          */
 };

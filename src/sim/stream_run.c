@@ -2,7 +2,7 @@
  *
  * Called by the scheduler alone, with the device's lock held.
  */
-#include "sim/device.h"
+#include "sim/lease.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -189,6 +189,10 @@ static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
         break;
     case FGS__SIM_OP_FREE:
         free_now(dev, op);
+        break;
+    case FGS__SIM_OP_LEASE:
+        fgs__sim_lease_run(op->stream->ctx, op->u.lease.lease,
+                           op->u.lease.on);
         break;
     case FGS__SIM_OP_RECORD:
         op->u.mark->ps = ready;

@@ -151,6 +151,7 @@ typedef struct CUmemLocation_st {
     int id;
 } CUmemLocation;
 
+typedef unsigned int CUgraphMem_attribute;
 typedef unsigned int CUmemcpySrcAccessOrder;
 typedef unsigned int CUmemcpy3DOperandType;
 
@@ -214,6 +215,13 @@ typedef struct CUmemPoolProps_st {
     unsigned char gpuDirectRDMACapable;
     unsigned char reserved[53];
 } CUmemPoolProps;
+
+typedef struct CUDA_MEM_ALLOC_NODE_PARAMS_v1_st {
+    CUmemPoolProps poolProps;
+    const CUmemAccessDesc *accessDescs;
+    size_t accessDescCount, bytesize;
+    CUdeviceptr dptr;
+} CUDA_MEM_ALLOC_NODE_PARAMS;
 
 typedef struct CUdevprop_st {
     int maxThreadsPerBlock;
@@ -396,6 +404,10 @@ typedef struct CUgraphNodeParams_st {
             CUcontext ctx;
         } event; /* eventWait, eventRecord */
         CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
+        CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+        struct {
+            CUdeviceptr dptr;
+        } free;
     } u;
     long long reserved2;
 } CUgraphNodeParams;
