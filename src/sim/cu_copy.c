@@ -1,5 +1,6 @@
 /* cu_copy.c -- entry points: copies of one to three dimensions */
 #include "sim/array.h"
+#include "sim/lease.h"
 
 uint64_t fgs__sim_span(const struct fgs__sim_copy_op *c,
                        const struct fgs__sim_side *side)
