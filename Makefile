@@ -260,7 +260,7 @@ $(BUILD)/modules/%.made: tests/modules/%.cu tests/modules/common.cuh \
 $(BUILD)/device/compile: tests/device/compile.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) -o $@ $< -ldl
-$(foreach t,device_header twins,$(B)/ok/unit/test_$t $(B)/ok/any/test_$t): \
+$(foreach t,device_header device_roles twins,$(B)/ok/unit/test_$t $(B)/ok/any/test_$t): \
     $(BUILD)/device/compile $(DEVICE) $(wildcard tests/device/*.cu ptx/*.cu)
 
 # What scripts and tests find in their environment.

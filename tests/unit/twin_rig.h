@@ -18,6 +18,10 @@ struct twin_opts {
     uint64_t bound_ns, max_tries, work_ns, fault_tile;
     uint32_t fault_chunk;
     bool aborted, alone; /* an abort before; no producer                     */
+    /* Kernels of tests/device in place of the twins; the producer then fills
+     * its own tiles, a consumer's block takes `stages` and more tiles. */
+    const char *producer, *consumer;
+    unsigned stages, per_block;
 };
 
 struct twin {
@@ -58,6 +62,8 @@ static inline const char *const *twin_tokens(const struct twin_opts *o,
     TOKEN("WITH_LEAK=%d", o->leak);
     TOKEN("WITH_NEG0=%d", o->neg0);
     TOKEN("GIVEUP_SENTINEL=4");
+    TOKEN("ENGINE=%s", o->engine);
+    TOKEN("STAGES=%u", o->stages ? o->stages : 1);
 #undef TOKEN
     for (unsigned k = 0; k < n; k++)
         list[k] = text[k];
@@ -65,11 +71,13 @@ static inline const char *const *twin_tokens(const struct twin_opts *o,
     return list;
 }
 
-static inline CUmodule twin_load(const struct twin_opts *o, const char *stem)
+static inline CUmodule twin_load(const struct twin_opts *o, const char *stem,
+                                 bool own)
 {
     char path[60];
 
-    snprintf(path, sizeof path, "ptx/%s.cu", stem);
+    snprintf(path, sizeof path, "%s/%s.cu", own ? "tests/device" : "ptx",
+             stem);
     return load_source(path, o->arch, twin_tokens(o, stem));
 }
 
@@ -139,10 +147,11 @@ static inline void twin_hold(void *go)
 /* The whole run: fill, producer, consumer.  An abort is no failure here. */
 static inline void twin_run(struct twin *t, const struct twin_opts *o)
 {
-    struct { const char *stem; unsigned shared; bool pdl; } step[] = {
-        { "sentinel_fill", 0, false },
-        { "scale_produce", o->store_bulk ? o->tile_bytes : 0, false },
-        { NULL, o->tile_bytes, cc_of(o->arch) >= 90 },
+    struct { const char *stem; unsigned shared; bool pdl, own; } step[] = {
+        { "sentinel_fill", 0, false, false },
+        { "scale_produce", o->store_bulk ? o->tile_bytes : 0, false, false },
+        { NULL, o->tile_bytes * (o->stages ? o->stages : 1),
+          cc_of(o->arch) >= 90, o->consumer != NULL },
     };
     char consumer[40];
     CUdeviceptr in, mid, out, ctl, rec;
@@ -156,9 +165,13 @@ static inline void twin_run(struct twin *t, const struct twin_opts *o)
     atomic_int go = 0;
 
     snprintf(consumer, sizeof consumer, "%s_consume", o->engine);
-    step[2].stem = consumer;
+    step[2].stem = o->consumer ? o->consumer : consumer;
+    if (o->producer) {
+        step[1].stem = o->producer;
+        step[1].own = true;
+    }
     for (int k = 0; k < 3; k++)
-        mod[k] = twin_load(o, step[k].stem);
+        mod[k] = twin_load(o, step[k].stem, step[k].own);
     OK(cuMemAlloc(&in, 4ull * t->elems));
     OK(cuMemAlloc(&mid, t->bytes));
     OK(cuMemAlloc(&out, t->bytes));
@@ -176,10 +189,13 @@ static inline void twin_run(struct twin *t, const struct twin_opts *o)
     for (int k = 0; k < 3; k++) {
         char entry[60];
 
-        if (k == 1 && o->alone)
+        unsigned blocks =
+            k == 2 && o->per_block ? o->tiles / o->per_block : o->tiles;
+
+        if (k == (o->producer ? 0 : 1) && (o->producer || o->alone))
             continue;
         snprintf(entry, sizeof entry, "fgs_%s", step[k].stem);
-        launch_on(NULL, mod[k], entry, o->tiles, o->threads, step[k].shared,
+        launch_on(NULL, mod[k], entry, blocks, o->threads, step[k].shared,
                   step[k].pdl, params);
     }
     atomic_store(&go, 1);
