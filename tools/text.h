@@ -6,7 +6,7 @@
 
 /* The expanded text of a stem, from malloc.  EXIT_GOOD, or EXIT_BAD after a
  * message. */
-int text_get(const char *verb, const char *stem, int32_t cc, char **text);
+int text_get(const char *verb, const fgs_ptx_desc *desc, char **text);
 
 /* The word behind a directive at a line's start, "" = no such line. */
 void text_word(const char *text, const char *directive, char *word,

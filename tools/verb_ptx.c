@@ -12,8 +12,13 @@ const char usage_ptx[] =
     "as\n"
     "it is loaded, all tokens replaced.\n"
     "\n"
-    "  --cc N   for a device of compute capability N / 10 (default 107)\n"
-    "  --json   as JSON\n"
+    "  --list         list every variant, for each element type\n"
+    "  --cc N         for a device of compute capability N / 10 (default 107)\n"
+    "  --element E    for elements of this type (default f32)\n"
+    "  --saturate S   integers that are the sentinel: refuse, up or down\n"
+    "  --tile BYTES   of a tile (default 4096)\n"
+    "  --threads N    of a block (default 256)\n"
+    "  --json         as JSON\n"
     "\n"
     "Exit: 0 good, 1 failed (no such kernel), 2 wrong usage.\n";
 
@@ -48,18 +53,18 @@ static void purpose(const char *text, char *word, size_t room)
         word[0] = 0;
 }
 
-int text_get(const char *verb, const char *stem, int32_t cc, char **text)
+int text_get(const char *verb, const fgs_ptx_desc *d, char **text)
 {
     size_t size = 0;
     fgs_error err;
-    fgs_result r = fgs_ptx_text(stem, cc, NULL, &size, &err);
+    fgs_result r = fgs_ptx_expand(d, NULL, &size, &err);
 
     if (r < 0 && r != FGS_E_SIZE)
         return failure(verb, "%s", err.text);
     *text = malloc(size);
     if (!*text)
-        return failure(verb, "%s: no memory", stem);
-    r = fgs_ptx_text(stem, cc, *text, &size, &err);
+        return failure(verb, "%s: no memory", d->stem);
+    r = fgs_ptx_expand(d, *text, &size, &err);
     if (r == FGS_OK)
         return EXIT_GOOD;
     free(*text);
@@ -67,17 +72,18 @@ int text_get(const char *verb, const char *stem, int32_t cc, char **text)
 }
 
 /* One row; a text that a device cannot have says so in its purpose. */
-static int list_one(const char *stem, int32_t cc, struct json *j)
+static int list_one(const fgs_ptx_desc *d, bool all, struct json *j)
 {
+    const char *element = fgs_element_get_info(d->element)->name;
     char version[16] = "", target[16] = "", what[128], *text;
     size_t size = 0;
-    fgs_result r = fgs_ptx_text(stem, cc, NULL, &size, NULL);
+    fgs_result r = fgs_ptx_expand(d, NULL, &size, NULL);
 
     if (r == FGS_E_UNSUPPORTED) {
-        snprintf(what, sizeof what, "not for compute %d.%d", (int)cc / 10,
-                 (int)cc % 10);
+        snprintf(what, sizeof what, "not for compute %d.%d", (int)d->cc / 10,
+                 (int)d->cc % 10);
     } else {
-        if (text_get("ptx", stem, cc, &text))
+        if (text_get("ptx", d, &text))
             return EXIT_BAD;
         text_word(text, ".version", version, sizeof version);
         text_word(text, ".target", target, sizeof target);
@@ -85,11 +91,16 @@ static int list_one(const char *stem, int32_t cc, struct json *j)
         free(text);
     }
     if (!j) {
-        printf("%-24s %-4s %-8s %s\n", stem, version, target, what);
+        printf("%-24s ", d->stem);
+        if (all)
+            printf("%-6s ", element);
+        printf("%-4s %-8s %s\n", version, target, what);
         return EXIT_GOOD;
     }
     json_open(j, NULL, '{');
-    json_text(j, "name", stem);
+    json_text(j, "name", d->stem);
+    if (all)
+        json_text(j, "element", element);
     json_text(j, "ptx_version", *version ? version : NULL);
     json_text(j, "ptx_target", *target ? target : NULL);
     json_text(j, "purpose", what);
@@ -97,33 +108,38 @@ static int list_one(const char *stem, int32_t cc, struct json *j)
     return EXIT_GOOD;
 }
 
-static int list(int32_t cc, struct json *j)
+/* The stems for one element, or for all of them. */
+static int list(fgs_ptx_desc *d, bool all, struct json *j)
 {
-    const char *stem;
     uint32_t i;
-    int code = EXIT_GOOD;
+    int e, code = EXIT_GOOD;
 
     if (j)
         json_open(j, NULL, '[');
-    for (i = 0; (stem = fgs_ptx_stem(i)); i++)
-        if (list_one(stem, cc, j))
-            code = EXIT_BAD;
+    for (i = 0; (d->stem = fgs_ptx_stem(i)); i++)
+        for (e = 0; e < (all ? (int)FGS_ELEMENT_COUNT : 1); e++) {
+            if (all)
+                d->element = (fgs_element)e;
+            if (list_one(d, all, j))
+                code = EXIT_BAD;
+        }
     if (j)
         json_close(j, ']');
     return code;
 }
 
-static int print(const char *stem, int32_t cc, struct json *j)
+static int print(const fgs_ptx_desc *d, struct json *j)
 {
     char *text;
-    int code = text_get("ptx", stem, cc, &text);
+    int code = text_get("ptx", d, &text);
 
     if (code)
         return code;
     if (j) {
         json_open(j, NULL, '{');
-        json_text(j, "name", stem);
-        json_number(j, "cc", (uint64_t)cc);
+        json_text(j, "name", d->stem);
+        json_number(j, "cc", (uint64_t)d->cc);
+        json_text(j, "element", fgs_element_get_info(d->element)->name);
         json_text(j, "text", text);
         json_close(j, '}');
     } else {
@@ -135,11 +151,18 @@ static int print(const char *stem, int32_t cc, struct json *j)
 
 int verb_ptx(int argc, char **argv)
 {
-    uint64_t cc = 107;
-    bool json = false;
+    fgs_ptx_desc d = {.size = sizeof d};
+    const char *element = "f32", *saturate = "refuse";
+    uint64_t cc = 107, tile = 0, threads = 0;
+    bool json = false, all = false;
     struct json j = {.to = stdout};
     const struct opt table[] = {
+        {"--list", OPT_FLAG, &all, 0, 0, NULL, NULL},
         {"--cc", OPT_NUMBER, &cc, 10, 999, NULL, NULL},
+        {"--element", OPT_TEXT, &element, 0, 0, NULL, NULL},
+        {"--saturate", OPT_TEXT, &saturate, 0, 0, "refuse|up|down", NULL},
+        {"--tile", OPT_NUMBER, &tile, 16, 1 << 20, NULL, NULL},
+        {"--threads", OPT_NUMBER, &threads, 32, 1024, NULL, NULL},
         {"--json", OPT_FLAG, &json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -150,7 +173,18 @@ int verb_ptx(int argc, char **argv)
         return code;
     if (operands > 1)
         return usage_error("ptx", "\"%s\": one NAME is expected", argv[2]);
-    if (operands)
-        return print(argv[1], (int32_t)cc, json ? &j : NULL);
-    return list((int32_t)cc, json ? &j : NULL);
+    if (operands && all)
+        return usage_error("ptx", "--list takes no NAME");
+    if (fgs_element_find(element, &d.element) < 0)
+        return usage_error("ptx", "--element: \"%s\" is no element type",
+                           element);
+    d.cc = (int32_t)cc;
+    d.saturate = *saturate == 'u' ? FGS_SATURATE_UP
+        : *saturate == 'd'        ? FGS_SATURATE_DOWN
+                                  : FGS_SATURATE_REFUSE;
+    d.tile_bytes = (uint32_t)tile;
+    d.threads = (uint32_t)threads;
+    d.stem = operands ? argv[1] : NULL;
+    return operands ? print(&d, json ? &j : NULL)
+                    : list(&d, all, json ? &j : NULL);
 }

@@ -158,8 +158,9 @@ struct all {
 /* One text for one target; what a device cannot have is left out. */
 static int add(struct all *a, const char *stem, int32_t cc, const char *target)
 {
+    fgs_ptx_desc d = {.size = sizeof d, .stem = stem, .cc = cc};
     size_t size = 0, n = a->count;
-    fgs_result got = fgs_ptx_text(stem, cc, NULL, &size, NULL);
+    fgs_result got = fgs_ptx_expand(&d, NULL, &size, NULL);
     void *more;
 
     if (got == FGS_E_UNSUPPORTED)
@@ -173,7 +174,7 @@ static int add(struct all *a, const char *stem, int32_t cc, const char *target)
         return failure("sass", "no memory");
     a->row = more;
     memset(&a->text[n], 0, sizeof a->text[n]);
-    if (text_get("sass", stem, cc, &a->text[n].text))
+    if (text_get("sass", &d, &a->text[n].text))
         return EXIT_BAD;
     snprintf(a->text[n].target, sizeof a->text[n].target, "%s", target);
     snprintf(a->row[n].name, sizeof a->row[n].name, "%s", stem);
@@ -285,7 +286,9 @@ static int make_file(const char *name, const char *target, struct one *o)
 static int make_stem(const char *name, const char *target, struct one *o)
 {
     char *text;
-    int code = text_get("sass", name, target ? cc_of(target) : 107, &text);
+    fgs_ptx_desc d = {.size = sizeof d, .stem = name,
+                      .cc = target ? cc_of(target) : 107};
+    int code = text_get("sass", &d, &text);
 
     if (code)
         return code;

@@ -98,7 +98,8 @@ typedef CUdeviceptr_v2 CUdeviceptr;
     X(E_ABORTED,    -21,  "the run was aborted")                              \
     X(E_FAULT,      -22,  "a kernel faulted; the context is lost")            \
     X(E_CONTRACT,   -23,  "a kernel's text breaks a rule of its role")        \
-    X(E_COMPILE,    -24,  "the CUDA C++ text does not compile")
+    X(E_COMPILE,    -24,  "the CUDA C++ text does not compile")               \
+    X(E_SENTINEL,   -25,  "a result is the sentinel of its integer type")
 
 typedef enum fgs_result {
 #define FGS_RESULT_ENUM(id, value, text) FGS_##id = value,
@@ -165,12 +166,24 @@ typedef enum fgs_mechanism {
     FGS_MECHANISM_COUNT
 } fgs_mechanism;
 
+/*
+ * What a producer does with an integer result that is the sentinel of its
+ * type (guide 4.6.4.3).
+ */
+typedef enum fgs_saturate {
+    FGS_SATURATE_REFUSE = 0, /* the producer gives up: FGS_E_SENTINEL        */
+    FGS_SATURATE_UP,         /* takes the next greater value                 */
+    FGS_SATURATE_DOWN,       /* the next smaller one; not for a type's least */
+    FGS_SATURATE_COUNT
+} fgs_saturate;
+
 /* Copy engines, in the order in which AUTO tries them. */
 typedef enum fgs_engine {
     FGS_ENGINE_AUTO = 0,
     FGS_ENGINE_REPORT, /* hardware check, cc 10.7, PTX 9.4                   */
     FGS_ENGINE_BULK,   /* bulk copy + scan in shared memory, cc 9.0          */
     FGS_ENGINE_POLL,   /* strong 128-bit loads, cc 7.0                       */
+    FGS_ENGINE_ASYNC,  /* cp.async + scan, cc 8.0; never taken by AUTO       */
     FGS_ENGINE_COUNT
 } fgs_engine;
 
@@ -191,8 +204,11 @@ typedef struct fgs_mechanism_info {
 FGS_API const fgs_element_info *fgs_element_get_info(fgs_element e);
 FGS_API const fgs_mechanism_info *fgs_mechanism_get_info(fgs_mechanism m);
 FGS_API const char *fgs_engine_name(fgs_engine e); /* "auto", "report" ...   */
-/* The value of a name; FGS_E_INVAL when there is none. */
+/* The value of a name; FGS_E_INVAL when there is none.  A mechanism's name is
+ * its qualifier. */
 FGS_API fgs_result fgs_engine_find(const char *name, fgs_engine *out);
+FGS_API fgs_result fgs_element_find(const char *name, fgs_element *out);
+FGS_API fgs_result fgs_mechanism_find(const char *name, fgs_mechanism *out);
 
 /* ------------------------------------------------ allocator, log, device -- */
 
@@ -347,6 +363,14 @@ typedef struct fgs_kernel_desc {
                             the weak one where nothing assembles PTX 9.3     */
     const char *stem;    /* another text of the same role by file stem, such
                             as "scale_produce_leak"; NULL = the role's own   */
+    fgs_mechanism mechanism; /* 0 = the element's own; another one is refused
+                            with the rule that it breaks                     */
+    fgs_saturate saturate;   /* producer of integers       (default REFUSE)  */
+    uint32_t tile_bytes; /* multiple of 16                   (default 4096)  */
+    uint32_t threads;    /* of a block, multiple of 32       (default 256)   */
+    uint32_t bulk_store; /* producer: 1 = a strong bulk copy of a tile in
+                            shared memory; 0 = a 128-bit store a chunk       */
+    uint32_t reserved;
 } fgs_kernel_desc;
 
 /*
@@ -360,7 +384,10 @@ typedef struct fgs_kernel_desc {
  * FGS_E_FILE              a file of ptx_dir, or $FGS_NVJITLINK when it is
  *                         needed, cannot be opened
  * FGS_E_INVAL             no text of that stem; an engine or weak form for a
- *                         role that has none
+ *                         role that has none; a saturation that the element
+ *                         does not have
+ * FGS_E_MISMATCH          mechanism and element do not go together
+ * FGS_E_SIZE, FGS_E_ALIGN tile or block are none that the device can have
  *
  * Owner: caller.  Threads: object (the device).
  */
@@ -384,6 +411,10 @@ typedef struct fgs_kernel_info {
     char ptx_target[16];      /* .target                                     */
     int32_t waits;            /* executes griddepcontrol.wait                */
     int32_t triggers;         /* executes griddepcontrol.launch_dependents   */
+    fgs_element element;
+    uint32_t tile_bytes;
+    uint32_t threads;         /* of a block                                  */
+    uint32_t shared_bytes;    /* dynamic shared memory of a launch           */
 } fgs_kernel_info;
 FGS_API fgs_result fgs_kernel_get_info(const fgs_kernel *k,
                                        fgs_kernel_info *info);
@@ -406,6 +437,31 @@ FGS_API const char *fgs_ptx_stem(uint32_t index);
  */
 FGS_API fgs_result fgs_ptx_text(const char *stem, int32_t cc, char *buf,
                                 size_t *size, fgs_error *err);
+
+/* A variant of a text: what `fgs_ptx_text` has defaults for. */
+typedef struct fgs_ptx_desc {
+    size_t size;         /* sizeof(fgs_ptx_desc)                             */
+    const char *stem;
+    int32_t cc;          /* compute capability times ten                     */
+    fgs_element element; /*                                  (default F32)   */
+    fgs_saturate saturate; /*                                (default REFUSE) */
+    uint32_t tile_bytes; /* multiple of 16                   (default 4096)  */
+    uint32_t threads;    /* of a block, multiple of 32       (default 256)   */
+    uint32_t reserved;
+} fgs_ptx_desc;
+
+/*
+ * The text of a variant, as fgs_ptx_text.
+ *
+ * FGS_E_SIZE         buf is too small (*size says what it takes), or tile or
+ *                    block are none that the device can have
+ * FGS_E_ALIGN        tile_bytes is no multiple of 16
+ * FGS_E_INVAL        no text of that stem, no such element or saturation
+ * FGS_E_UNSUPPORTED  the kernel needs what `cc` does not have
+ * Threads: any.
+ */
+FGS_API fgs_result fgs_ptx_expand(const fgs_ptx_desc *desc, char *buf,
+                                  size_t *size, fgs_error *err);
 
 /*
  * Parse and check PTX text as the software device's loader does.  `file` is
@@ -436,6 +492,24 @@ FGS_API fgs_result fgs_ptx_assemble(const char *file, const char *text,
                                     const char *target, void *cubin,
                                     size_t *size, fgs_error *err);
 
+/*
+ * What the library's producers make of `count` f32 (4 bytes each at `in`, any
+ * alignment), bit by bit: doubled, converted, canonicalized, packed, lower
+ * ones in lower bits.  For programs that verify a result.
+ *
+ * FGS_E_SENTINEL  element *refused (may be NULL) is the sentinel of its integer
+ *                 type and `saturate` refuses it; what is before it was made
+ * FGS_E_SIZE      an odd count of 4-bit elements
+ * Threads: any.
+ */
+FGS_API fgs_result fgs_ref_produce(fgs_element e, fgs_saturate saturate,
+                                   const void *in, void *out, uint64_t count,
+                                   uint64_t *refused);
+/* What the library's consumers make of tiles: each backwards by elements.  out
+ * is not in. */
+FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,
+                                   uint64_t tiles, uint64_t tile_bytes);
+
 /* ---------------------------------------------------------------- plan -- */
 
 typedef struct fgs_plan_desc {
@@ -443,9 +517,10 @@ typedef struct fgs_plan_desc {
     fgs_kernel *init;      /* borrowed, must outlive the plan                */
     fgs_kernel *producer;
     fgs_kernel *consumer;
-    fgs_buffer *in;        /* f32, read by the producer                      */
+    fgs_buffer *in;        /* f32, read by the producer; its tile has as many
+                              elements as mid's                              */
     fgs_buffer *mid;       /* the buffer that carries the sentinel           */
-    fgs_buffer *out;       /* written by the consumer                        */
+    fgs_buffer *out;       /* written by the consumer; shaped as mid         */
     uint64_t bound_ns;     /* time bound of each wait loop (default 2 s)     */
     uint64_t max_tries;    /* bound on tries               (default 0 = none) */
     uint64_t work_ns;      /* a producer block's extra time, for trials
@@ -498,6 +573,8 @@ FGS_API fgs_result fgs_plan_run(fgs_plan *plan, CUstream stream,
 /*
  * Wait until the last run is over.
  *
+ * FGS_E_SENTINEL  an integer result of the producer was the sentinel: tile and
+ *              chunk in *err, in `bits` the f32 input; nothing was stored there
  * FGS_E_LEAK   a tile kept its sentinel: kernel, buffer, tile, chunk, bits
  *              in *err; all kernels returned, the context is usable
  * FGS_E_FAULT  a kernel faulted; the context is lost

@@ -64,13 +64,13 @@ static fgs_result check_block(const struct fgs__kernel *k,
         req *= f->reqntid[i] ? f->reqntid[i] : 1;
         max *= f->maxntid[i] ? f->maxntid[i] : 1;
     }
-    if ((!req || (req == FGS__BLOCK_THREADS && f->reqntid[0] == req)) &&
-        (!max || max >= FGS__BLOCK_THREADS))
+    if ((!req || (req == k->shape.threads && f->reqntid[0] == req)) &&
+        (!max || max >= k->shape.threads))
         return FGS_OK;
     return fgs__fail_at(err, FGS_E_CONTRACT, k->text.file, f->pos.line,
                         f->pos.column,
-                        "entry %s does not run with blocks of %d threads",
-                        f->name, FGS__BLOCK_THREADS);
+                        "entry %s does not run with blocks of %u threads",
+                        f->name, k->shape.threads);
 }
 
 fgs_result fgs__contract_check(const struct fgs__kernel *k,

@@ -4,6 +4,8 @@
 #include "table/table.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 fgs_result fgs__kernel_get(struct fgs__kernel **out, const fgs_kernel *k,
                            const char *what, fgs_error *err)
@@ -58,6 +60,27 @@ static fgs_result bad_text(const struct fgs__kernel *k,
                         first->pos.column, "%s%s", first->text, more);
 }
 
+/* What a block has without asking: beyond it the driver wants to be told. */
+enum { PLAIN_SHARED = 48 * 1024 };
+
+/* The tile of a text that keeps one lies in dynamic shared memory. */
+static fgs_result allow_shared(struct fgs__kernel *k, fgs_error *err)
+{
+    struct fgs__device *d = k->dev;
+    CUresult r;
+
+    if (k->shared_bytes <= PLAIN_SHARED)
+        return FGS_OK;
+    r = d->cu.cuFuncSetAttribute(
+        k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        (int)k->shared_bytes);
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(d, err, r, "cuFuncSetAttribute",
+                            "%u bytes of dynamic shared memory for %s of %s",
+                            k->shared_bytes, k->entry, k->text.file);
+}
+
 static fgs_result make_module(struct fgs__kernel *k,
                               const struct fgs__ptx_module *m, fgs_error *err)
 {
@@ -81,10 +104,12 @@ static fgs_result make_module(struct fgs__kernel *k,
      * lazily: a load in the middle of a run serializes it (guide 4.6.5). */
     r = d->cu.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS,
                                  k->function);
-    if (r == CUDA_SUCCESS)
+    result = r == CUDA_SUCCESS
+        ? allow_shared(k, err)
+        : fgs__device_fail(d, err, r, "cuFuncGetAttribute", "%s of %s",
+                           k->entry, k->text.file);
+    if (result >= 0)
         goto leave;
-    result = fgs__device_fail(d, err, r, "cuFuncGetAttribute", "%s of %s",
-                              k->entry, k->text.file);
 unload:
     fgs__device_lost(d, d->cu.cuModuleUnload(k->module), "cuModuleUnload",
                      k->entry);
@@ -92,6 +117,15 @@ unload:
 leave:
     fgs__device_leave(d);
     return result;
+}
+
+/* Does the text keep a tile in shared memory?  A consumer's does, also one
+ * that the library does not know. */
+static bool keeps_tile(const struct fgs__kernel *k, const char *stem)
+{
+    const char *bulk = fgs__roles[k->role].bulk;
+
+    return k->role == FGS_ROLE_CONSUMER || (bulk && !strcmp(stem, bulk));
 }
 
 /* Load one stem into k; on failure k holds nothing of it. */
@@ -108,7 +142,8 @@ static fgs_result load_stem(struct fgs__kernel *k, const char *stem,
                          strlen(stem));
     snprintf(k->stem, sizeof k->stem, "%s", stem);
     snprintf(k->entry, sizeof k->entry, "fgs_%s", k->stem);
-    r = fgs__text_load(&k->text, stem, k->dev->cc, k->dev->ptx_dir,
+    k->shared_bytes = keeps_tile(k, stem) ? k->shape.tile_bytes : 0;
+    r = fgs__text_load(&k->text, stem, k->dev->cc, &k->shape, k->dev->ptx_dir,
                        &k->dev->alloc, err);
     if (r < 0)
         return r;
@@ -210,10 +245,12 @@ static fgs_engine engine_of_stem(const char *stem)
 static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
                        fgs_error *err)
 {
+    const struct fgs__role *role = &fgs__roles[k->role];
     fgs_result r;
 
     if (k->role != FGS_ROLE_CONSUMER)
-        return load_stem(k, d->stem ? d->stem : fgs__roles[k->role].stem, err);
+        return load_stem(k, d->stem ? d->stem
+                            : d->bulk_store ? role->bulk : role->stem, err);
     if (!d->stem && k->engine == FGS_ENGINE_AUTO)
         return load_auto(k, err);
     if (!d->stem)
@@ -237,9 +274,6 @@ static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
     if ((unsigned)d->engine >= FGS_ENGINE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no engine",
                          (unsigned)d->engine);
-    if (!fgs_element_get_info(d->element))
-        return fgs__fail(err, FGS_E_INVAL, "%u is no element type",
-                         (unsigned)d->element);
     if (d->role != FGS_ROLE_CONSUMER &&
         (d->engine != FGS_ENGINE_AUTO || d->weak))
         return fgs__fail(err, FGS_E_INVAL,
@@ -251,17 +285,42 @@ static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
     if (d->weak && d->stem)
         return fgs__fail(err, FGS_E_INVAL,
                          "weak and stem both name a text; give one");
-    if (d->element != FGS_ELEMENT_F32)
-        return fgs__fail(err, FGS_E_UNSUPPORTED,
-                         "there is no kernel for element %s; the texts are "
-                         "for f32",
-                         fgs_element_get_info(d->element)->name);
-    return FGS_OK;
+    if (d->bulk_store > 1 ||
+        (d->bulk_store && !fgs__roles[d->role].bulk))
+        return fgs__fail(err, FGS_E_INVAL,
+                         "the %s has no form %u that stores by bulk copies",
+                         fgs__roles[d->role].name, d->bulk_store);
+    if (d->bulk_store && d->stem)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "bulk_store and stem both name a text; give one");
+    if (d->saturate && d->role != FGS_ROLE_PRODUCER)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "only a producer saturates; this is the %s",
+                         fgs__roles[d->role].name);
+    if (d->reserved)
+        return fgs__fail(err, FGS_E_ABI,
+                         "fgs_kernel_desc.reserved is not zero");
+    return fgs__pair_check(d->element, d->mechanism, err);
+}
+
+static struct fgs__shape shape_of(const fgs_kernel_desc *d)
+{
+    struct fgs__shape s = fgs__shape_default;
+
+    s.element = d->element;
+    s.saturate = d->saturate;
+    if (d->tile_bytes)
+        s.tile_bytes = d->tile_bytes;
+    if (d->threads)
+        s.threads = d->threads;
+    return s;
 }
 
 fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
                            const fgs_kernel_desc *desc, fgs_error *err)
 {
+    fgs_kernel_desc all = { 0 };
+    struct fgs__shape shape;
     struct fgs__device *d;
     struct fgs__kernel *k;
     fgs_result r;
@@ -274,14 +333,21 @@ fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
         return r;
     if (!desc)
         return fgs__fail(err, FGS_E_NULL, "desc is NULL");
-    r = fgs__check_size(err, "fgs_kernel_desc", desc, desc->size, sizeof *desc,
-                        sizeof *desc);
+    r = fgs__check_size(err, "fgs_kernel_desc", desc, desc->size,
+                        offsetof(fgs_kernel_desc, mechanism), sizeof *desc);
+    if (r < 0)
+        return r;
+    memcpy(&all, desc, desc->size < sizeof all ? desc->size : sizeof all);
+    desc = &all;
+    shape = shape_of(desc);
+    r = check_desc(desc, err);
     if (r >= 0)
-        r = check_desc(desc, err);
+        r = fgs__shape_check(&shape, d->cc, err);
     if (r >= 0)
         r = FGS__NEED(d, err, FGS__CU_cuModuleLoadDataEx,
                       FGS__CU_cuModuleLoadData, FGS__CU_cuModuleUnload,
-                      FGS__CU_cuModuleGetFunction, FGS__CU_cuFuncGetAttribute);
+                      FGS__CU_cuModuleGetFunction, FGS__CU_cuFuncGetAttribute,
+                      FGS__CU_cuFuncSetAttribute);
     if (r < 0)
         return r;
     k = fgs__zalloc(&d->alloc, sizeof *k);
@@ -290,7 +356,7 @@ fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
     k->dev = d;
     k->role = desc->role;
     k->engine = desc->engine;
-    k->element = desc->element;
+    k->shape = shape;
     r = load(k, desc, err);
     if (r < 0) {
         fgs__free(&d->alloc, k);
@@ -358,5 +424,9 @@ fgs_result fgs_kernel_get_info(const fgs_kernel *kernel, fgs_kernel_info *info)
     memcpy(info->ptx_target, k->ptx_target, sizeof info->ptx_target);
     info->waits = k->waits;
     info->triggers = k->triggers;
+    info->element = k->shape.element;
+    info->tile_bytes = k->shape.tile_bytes;
+    info->threads = k->shape.threads;
+    info->shared_bytes = k->shared_bytes;
     return FGS_OK;
 }

@@ -11,7 +11,8 @@ struct fgs__kernel {
     struct fgs__device *dev; /* a reference */
     fgs_role role;
     fgs_engine engine;       /* consumer: what runs, never AUTO              */
-    fgs_element element;
+    struct fgs__shape shape;
+    uint32_t shared_bytes;   /* dynamic shared memory of a launch            */
     struct fgs__text text;
     char stem[64], entry[68];
     CUmodule module;

@@ -15,17 +15,11 @@ fgs_result fgs__plan_get(struct fgs__plan **out, const fgs_plan *plan,
 
 /* -------------------------------------------------------- memory in use -- */
 
-static int overlap(CUdeviceptr a, uint64_t a_bytes, CUdeviceptr b,
-                   uint64_t b_bytes)
-{
-    return a < b + b_bytes && b < a + a_bytes;
-}
-
 static const struct fgs__use *uses(const struct fgs__plan *p, CUdeviceptr ptr,
                                    uint64_t bytes)
 {
     for (int i = 0; i < FGS__BUFFERS; i++) {
-        if (overlap(p->use[i].ptr, p->use[i].bytes, ptr, bytes))
+        if (fgs__overlap(p->use[i].ptr, p->use[i].bytes, ptr, bytes))
             return &p->use[i];
     }
     return NULL;
@@ -120,6 +114,8 @@ static fgs_result take_kernel(struct fgs__plan *p, fgs_role role,
     s->handle = handle;
     s->function = k->function;
     memcpy(s->entry, k->entry, sizeof s->entry);
+    s->threads = k->shape.threads;
+    s->shared = k->shared_bytes;
     *out = k;
     return FGS_OK;
 }
@@ -141,49 +137,11 @@ static fgs_result take_buffer(struct fgs__plan *p, int i, fgs_buffer *handle,
         return fgs__fail(err, FGS_E_MISMATCH,
                          "%s ('%s') was made from another device", what,
                          b->name);
-    if (b->tile_bytes != FGS__TILE_BYTES)
-        return fgs__fail(err, FGS_E_MISMATCH,
-                         "%s ('%s') has tiles of %llu bytes; the kernels' "
-                         "tile has %d",
-                         what, b->name, (unsigned long long)b->tile_bytes,
-                         FGS__TILE_BYTES);
     u->handle = handle;
     memcpy(u->name, b->name, sizeof u->name);
     u->ptr = b->ptr;
     u->bytes = b->bytes;
     *out = b;
-    return FGS_OK;
-}
-
-/* All three buffers have one shape, lie apart, and hold the kernels' element
- * type. */
-static fgs_result check_fit(struct fgs__buffer *const b[FGS__BUFFERS],
-                            struct fgs__kernel *const k[FGS__ROLE_COUNT],
-                            fgs_error *err)
-{
-    for (int i = 0; i < FGS__BUFFERS; i++) {
-        if (b[i]->tiles != b[FGS__MID]->tiles)
-            return fgs__fail(err, FGS_E_MISMATCH,
-                             "buffer '%s' has %llu tiles, buffer '%s' %llu",
-                             b[i]->name, (unsigned long long)b[i]->tiles,
-                             b[FGS__MID]->name,
-                             (unsigned long long)b[FGS__MID]->tiles);
-        for (int j = 0; j < i; j++) {
-            if (overlap(b[i]->ptr, b[i]->bytes, b[j]->ptr, b[j]->bytes))
-                return fgs__fail(err, FGS_E_MISMATCH,
-                                 "buffers '%s' and '%s' overlap", b[j]->name,
-                                 b[i]->name);
-        }
-        for (int r = FGS_ROLE_INIT; r < FGS__ROLE_COUNT; r++) {
-            if (b[i]->element != k[r]->element)
-                return fgs__fail(err, FGS_E_MISMATCH,
-                                 "buffer '%s' holds %s, kernel %s works on %s",
-                                 b[i]->name,
-                                 fgs_element_get_info(b[i]->element)->name,
-                                 k[r]->entry,
-                                 fgs_element_get_info(k[r]->element)->name);
-        }
-    }
     return FGS_OK;
 }
 
@@ -356,7 +314,7 @@ static fgs_result build(struct fgs__plan *p, const fgs_plan_desc *d,
         if (r < 0)
             return r;
     }
-    r = check_fit(b, k, err);
+    r = fgs__fit_check(b, k, err);
     if (r < 0)
         return r;
     p->tiles = b[FGS__MID]->tiles;

@@ -24,7 +24,8 @@ struct fgs__stage {
     fgs_kernel *handle;
     CUfunction function;
     char entry[68];
-    uint32_t blocks;
+    uint32_t blocks, threads;
+    uint32_t shared;           /* dynamic bytes of a block                   */
 };
 
 struct fgs__use {
@@ -65,6 +66,22 @@ struct fgs__plan {
 
 fgs_result fgs__plan_get(struct fgs__plan **out, const fgs_plan *plan,
                          fgs_error *err);
+
+/*
+ * All three buffers have as many tiles, lie apart, and hold the kernels' tiles;
+ * the kernels work on tiles of one kind.
+ *
+ * FGS_E_MISMATCH names the two that differ
+ */
+fgs_result fgs__fit_check(struct fgs__buffer *const b[FGS__BUFFERS],
+                          struct fgs__kernel *const k[FGS__ROLE_COUNT],
+                          fgs_error *err);
+
+static inline int fgs__overlap(CUdeviceptr a, uint64_t a_bytes, CUdeviceptr b,
+                               uint64_t b_bytes)
+{
+    return a < b + b_bytes && b < a + a_bytes;
+}
 
 /* FGS_E_BUSY when an unfinished run uses memory in [ptr, ptr + bytes).  The
  * device's context is current.  `name` is what the text calls the memory. */

@@ -98,7 +98,8 @@ static CUresult launch(struct fgs__plan *p, int role, CUstream stream)
     };
     CUlaunchConfig config = {
         .gridDimX = p->stage[role].blocks, .gridDimY = 1, .gridDimZ = 1,
-        .blockDimX = FGS__BLOCK_THREADS, .blockDimY = 1, .blockDimZ = 1,
+        .blockDimX = p->stage[role].threads, .blockDimY = 1, .blockDimZ = 1,
+        .sharedMemBytes = p->stage[role].shared,
         .hStream = stream,
     };
 

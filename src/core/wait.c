@@ -26,6 +26,10 @@ static void write_place(const struct fgs__rec *rec, char *text, size_t size)
     uint8_t bits[16];
     size_t n;
 
+    if (rec->code == FGS__GIVEUP_SENTINEL) {
+        snprintf(text, size, " chunk %u", rec->chunk);
+        return;
+    }
     if (rec->code == FGS__GIVEUP_LANDING) {
         text[0] = '\0';
         return;
@@ -42,6 +46,32 @@ static void write_place(const struct fgs__rec *rec, char *text, size_t size)
     snprintf(text + n, size - n, ")");
 }
 
+/* The sentence of a producer that refuses a result, or of a wait that ended. */
+static fgs_result tell(const struct fgs__plan *p, const char *kernel,
+                       const char *place, fgs_error *err)
+{
+    const struct fgs__rec *rec = p->rec;
+    const char *buffer = p->use[FGS__MID].name;
+
+    if (rec->code == FGS__GIVEUP_SENTINEL)
+        return fgs__fail(err, FGS_E_SENTINEL,
+                         "%s, block %llu: buffer '%s' tile %llu%s was not "
+                         "stored: of the f32 input 0x%08x %s",
+                         kernel, (unsigned long long)rec->block, buffer,
+                         (unsigned long long)rec->tile, place,
+                         (unsigned)rec->bits0, giveup_text(rec->code));
+    return fgs__fail(err, FGS_E_LEAK,
+                     "%s, block %llu: buffer '%s' tile %llu%s %s for "
+                     "%llu.%03llu ms and %llu tries: %s",
+                     kernel, (unsigned long long)rec->block, buffer,
+                     (unsigned long long)rec->tile, place,
+                     rec->code == FGS__GIVEUP_LANDING ? "was waited for"
+                                                      : "kept its sentinel",
+                     (unsigned long long)(rec->elapsed_ns / 1000000),
+                     (unsigned long long)(rec->elapsed_ns / 1000 % 1000),
+                     (unsigned long long)rec->tries, giveup_text(rec->code));
+}
+
 static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
 {
     const struct fgs__rec *rec = p->rec;
@@ -50,24 +80,16 @@ static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
     const char *kernel = p->stage[role].entry;
     const char *buffer = p->use[FGS__MID].name;
     char place[96];
+    fgs_result r;
 
     write_place(rec, place, sizeof place);
     fgs__log(&p->dev->log, FGS__LOG_RUN_GAVE_UP,
              "%s block %llu: buffer '%s' tile %llu%s", kernel,
              (unsigned long long)rec->block, buffer,
              (unsigned long long)rec->tile, place);
-    fgs__fail(err, FGS_E_LEAK,
-              "%s, block %llu: buffer '%s' tile %llu%s %s for "
-              "%llu.%03llu ms and %llu tries: %s",
-              kernel, (unsigned long long)rec->block, buffer,
-              (unsigned long long)rec->tile, place,
-              rec->code == FGS__GIVEUP_LANDING ? "was waited for"
-                                               : "kept its sentinel",
-              (unsigned long long)(rec->elapsed_ns / 1000000),
-              (unsigned long long)(rec->elapsed_ns / 1000 % 1000),
-              (unsigned long long)rec->tries, giveup_text(rec->code));
+    r = tell(p, kernel, place, err);
     if (!err)
-        return FGS_E_LEAK;
+        return r;
     snprintf(err->kernel, sizeof err->kernel, "%.63s", kernel);
     snprintf(err->buffer, sizeof err->buffer, "%s", buffer);
     err->block = rec->block;
@@ -76,7 +98,7 @@ static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
     write_bits(rec, err->bits);
     err->tries = rec->tries;
     err->elapsed_ns = rec->elapsed_ns;
-    return FGS_E_LEAK;
+    return r;
 }
 
 /* ------------------------------------------------------------- receipt -- */

@@ -15,10 +15,14 @@ static const fgs_mechanism_info mechanisms[FGS_MECHANISM_COUNT] = {
 static const struct {
     fgs_element_info info;
     enum fgs__rule rule;
+    struct fgs__format format;
 } elements[FGS_ELEMENT_COUNT] = {
-#define ELEM(id, name, bits, sentinel, fill, mech, rule)                       \
-    [FGS_ELEMENT_##id] = { { name, bits, sentinel, fill,                       \
-                             FGS_MECHANISM_##mech }, FGS__##rule },
+#define ELEM(id, name, bits, sentinel, fill, mech, rule, form, sign, exp, man, \
+             bias, top, nan)                                                   \
+    [FGS_ELEMENT_##id] = {                                                     \
+        { name, bits, sentinel, fill, FGS_MECHANISM_##mech },                  \
+        FGS__##rule,                                                           \
+        { FGS__##form, sign, exp, man, bias, top, nan } },
 #include "table/element.def"
 #undef ELEM
 };
@@ -33,7 +37,7 @@ const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT] = {
 };
 
 const struct fgs__role fgs__roles[FGS__ROLE_COUNT] = {
-#define ROLE(id, name, stem) [FGS_ROLE_##id] = { name, stem },
+#define ROLE(id, name, stem, bulk) [FGS_ROLE_##id] = { name, stem, bulk },
 #include "table/role.def"
 #undef ROLE
 };
@@ -90,6 +94,11 @@ enum fgs__rule fgs__element_rule(fgs_element e)
     return elements[e].rule;
 }
 
+const struct fgs__format *fgs__element_format(fgs_element e)
+{
+    return &elements[e].format;
+}
+
 const char *fgs_engine_name(fgs_engine e)
 {
     return (unsigned)e < FGS_ENGINE_COUNT ? fgs__engines[e].name : NULL;
@@ -102,6 +111,32 @@ fgs_result fgs_engine_find(const char *name, fgs_engine *out)
     for (int i = 0; i < FGS_ENGINE_COUNT; i++) {
         if (!strcmp(fgs__engines[i].name, name)) {
             *out = (fgs_engine)i;
+            return FGS_OK;
+        }
+    }
+    return FGS_E_INVAL;
+}
+
+fgs_result fgs_element_find(const char *name, fgs_element *out)
+{
+    if (!name || !out)
+        return FGS_E_NULL;
+    for (int i = 0; i < FGS_ELEMENT_COUNT; i++) {
+        if (!strcmp(elements[i].info.name, name)) {
+            *out = (fgs_element)i;
+            return FGS_OK;
+        }
+    }
+    return FGS_E_INVAL;
+}
+
+fgs_result fgs_mechanism_find(const char *name, fgs_mechanism *out)
+{
+    if (!name || !out)
+        return FGS_E_NULL;
+    for (int i = 0; i < FGS_MECHANISM_COUNT; i++) {
+        if (!strcmp(mechanisms[i].qualifier, name)) {
+            *out = (fgs_mechanism)i;
             return FGS_OK;
         }
     }

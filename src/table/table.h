@@ -21,6 +21,21 @@ enum fgs__rule {
     FGS__NEVER_SENTINEL
 };
 
+/* How a producer makes an element of f32, element.def. */
+enum fgs__form {
+    FGS__FLOAT,
+    FGS__MINI,
+    FGS__POWER,
+    FGS__UINT,
+    FGS__SINT
+};
+
+struct fgs__format {
+    enum fgs__form form;
+    uint32_t sign, exp, man, bias; /* bits                                   */
+    uint32_t top, nan;             /* codes                                  */
+};
+
 struct fgs__engine {
     const char *name;
     int ptx, cc;
@@ -32,6 +47,7 @@ struct fgs__engine {
 struct fgs__role {
     const char *name;
     const char *stem; /* of its text; NULL = the engine's row says */
+    const char *bulk; /* of the one that stores by bulk copies     */
 };
 
 struct fgs__arch {
@@ -61,6 +77,16 @@ int fgs__isa_of_cuda(int version);
 
 /* Producer's rule of an element (4.6.4.3). */
 enum fgs__rule fgs__element_rule(fgs_element e);
+
+/* The element's format. */
+const struct fgs__format *fgs__element_format(fgs_element e);
+
+/*
+ * May this mechanism look at this element?  element.def has the legal pairs;
+ * FGS_E_MISMATCH with the rule that another one breaks.  DISABLED stands for
+ * the element's own.
+ */
+fgs_result fgs__pair_check(fgs_element e, fgs_mechanism m, fgs_error *err);
 
 /* The row of a compute capability, or of the newest one below it, in the same
  * major version where that has one; NULL for one older than all rows. */

@@ -9,6 +9,13 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+/* What a text is asked for. */
+struct ask {
+    const char *stem, *dir;
+    int cc;
+    const struct fgs__shape *shape;
+};
+
 /* A stem is part of a file name, never a path. */
 static int is_stem(const char *s)
 {
@@ -62,11 +69,18 @@ static fgs_result read_in(struct fgs__text *t, char **raw, size_t *len,
     return r;
 }
 
-/* DIR/STEM.ptx as it stands, when it is there. */
-static fgs_result load_plain(struct fgs__text *t, const char *dir,
-                             const char *stem, fgs_error *err)
+/* DIR/STEM.ptx as it stands, when it is there; DIR/STEM.ELEMENT.ptx for
+ * another element than f32. */
+static fgs_result load_plain(struct fgs__text *t, const struct ask *ask,
+                             fgs_error *err)
 {
-    fgs_result r = read_in(t, &t->text, &t->len, dir, stem, ".ptx", err);
+    char ext[32] = ".ptx";
+    fgs_result r;
+
+    if (ask->shape->element != FGS_ELEMENT_F32)
+        snprintf(ext, sizeof ext, ".%s.ptx",
+                 fgs_element_get_info(ask->shape->element)->name);
+    r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ext, err);
 
     if (r < 0 || !t->text)
         return r;
@@ -74,33 +88,33 @@ static fgs_result load_plain(struct fgs__text *t, const char *dir,
 }
 
 static fgs_result expand(struct fgs__text *t, const struct fgs__variant *v,
-                         int cc, const char *src, size_t len, fgs_error *err)
+                         const struct ask *ask, const char *src, size_t len,
+                         fgs_error *err)
 {
     struct fgs__vars vars;
 
-    fgs__variant_vars(&vars, v, cc);
+    fgs__variant_vars(&vars, v, ask->shape, ask->cc);
     return fgs__text_expand(&t->text, &t->len, src, len, vars.var, vars.count,
                             t->file, &t->alloc, err);
 }
 
 /* The stem's template out of DIR, when it is there. */
-static fgs_result load_template(struct fgs__text *t, const char *dir,
-                                const struct fgs__variant *v, int cc,
-                                fgs_error *err)
+static fgs_result load_template(struct fgs__text *t, const struct ask *ask,
+                                const struct fgs__variant *v, fgs_error *err)
 {
     char *raw = NULL;
     size_t len = 0;
-    fgs_result r = read_in(t, &raw, &len, dir, v->file, "", err);
+    fgs_result r = read_in(t, &raw, &len, ask->dir, v->file, "", err);
 
     if (r == FGS_OK && raw)
-        r = expand(t, v, cc, raw, len, err);
+        r = expand(t, v, ask, raw, len, err);
     fgs__free(&t->alloc, raw);
     return r;
 }
 
 static fgs_result load_embedded(struct fgs__text *t,
-                                const struct fgs__variant *v, int cc,
-                                fgs_error *err)
+                                const struct fgs__variant *v,
+                                const struct ask *ask, fgs_error *err)
 {
     const struct fgs__embedded *e = fgs__embedded;
     size_t size = strlen(v->stem) + sizeof "<.ptx>";
@@ -113,7 +127,7 @@ static fgs_result load_embedded(struct fgs__text *t,
     if (!t->file)
         return fgs__nomem(err);
     snprintf(t->file, size, "<%s.ptx>", v->stem);
-    return expand(t, v, cc, e->text, e->size, err);
+    return expand(t, v, ask, e->text, e->size, err);
 }
 
 /* Does a device of this compute capability have what the text needs? */
@@ -131,35 +145,38 @@ static fgs_result check_cc(const struct fgs__variant *v, int cc,
                      cc / 10, cc % 10);
 }
 
-static fgs_result load(struct fgs__text *t, const char *stem, int cc,
-                       const char *dir, fgs_error *err)
+static fgs_result load(struct fgs__text *t, const struct ask *ask,
+                       fgs_error *err)
 {
-    const struct fgs__variant *v = fgs__variant_find(stem);
+    const struct fgs__variant *v = fgs__variant_find(ask->stem);
     fgs_result r = FGS_OK;
 
-    if (dir) {
-        r = check_dir(dir, err);
+    if (ask->dir) {
+        r = check_dir(ask->dir, err);
         if (r == FGS_OK)
-            r = load_plain(t, dir, stem, err);
+            r = load_plain(t, ask, err);
         if (r < 0 || t->text)
             return r;
     }
     if (!v)
         return fgs__fail(err, FGS_E_INVAL, "there is no kernel text %s%s%s",
-                         stem, dir ? ", nor a .ptx file of that name in " : "",
-                         dir ? dir : "");
-    r = check_cc(v, cc, err);
-    if (r == FGS_OK && dir)
-        r = load_template(t, dir, v, cc, err);
+                         ask->stem,
+                         ask->dir ? ", nor a .ptx file of that name in " : "",
+                         ask->dir ? ask->dir : "");
+    r = check_cc(v, ask->cc, err);
+    if (r == FGS_OK && ask->dir)
+        r = load_template(t, ask, v, err);
     if (r < 0 || t->text)
         return r;
-    return load_embedded(t, v, cc, err);
+    return load_embedded(t, v, ask, err);
 }
 
 fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
-                          const char *ptx_dir, const fgs_allocator *a,
-                          fgs_error *err)
+                          const struct fgs__shape *shape, const char *ptx_dir,
+                          const fgs_allocator *a, fgs_error *err)
 {
+    const struct ask ask = { stem, ptx_dir && *ptx_dir ? ptx_dir : NULL, cc,
+                             shape ? shape : &fgs__shape_default };
     fgs_result r;
 
     memset(out, 0, sizeof *out);
@@ -169,7 +186,7 @@ fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
                          "\"%.100s\" cannot be the stem of a kernel text: "
                          "letters, digits, _ and - only",
                          stem);
-    r = load(out, stem, cc, ptx_dir && *ptx_dir ? ptx_dir : NULL, err);
+    r = load(out, &ask, err);
     if (r < 0)
         fgs__text_free(out);
     return r;
@@ -191,25 +208,59 @@ const char *fgs_ptx_stem(uint32_t index)
     return v ? v->stem : NULL;
 }
 
-fgs_result fgs_ptx_text(const char *stem, int32_t cc, char *buf, size_t *size,
-                        fgs_error *err)
+/* The text into the caller's room. */
+static fgs_result give(const struct fgs__text *t, const char *stem, char *buf,
+                       size_t *size, fgs_error *err)
 {
-    size_t room = size ? *size : 0;
+    size_t room = *size;
+
+    *size = t->len + 1;
+    if (room < *size)
+        return fgs__fail(err, FGS_E_SIZE, "%s needs %zu bytes, buf has %zu",
+                         stem, *size, room);
+    memcpy(buf, t->text, *size);
+    return FGS_OK;
+}
+
+fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,
+                          fgs_error *err)
+{
+    struct fgs__shape shape = fgs__shape_default;
     struct fgs__text t;
     fgs_result r;
 
-    if (!stem || !size || (!buf && room))
-        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_text: %s is NULL",
-                         !stem ? "stem" : !size ? "size" : "buf");
-    r = fgs__text_load(&t, stem, cc, NULL, &fgs__malloc, err);
+    if (!d || !size || (!buf && *size))
+        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_expand: %s is NULL",
+                         !d ? "desc" : !size ? "size" : "buf");
+    r = fgs__check_size(err, "fgs_ptx_desc", d, d->size, sizeof *d, sizeof *d);
     if (r < 0)
         return r;
-    *size = t.len + 1;
-    if (room < *size)
-        r = fgs__fail(err, FGS_E_SIZE, "%s needs %zu bytes, buf has %zu", stem,
-                      *size, room);
-    else
-        memcpy(buf, t.text, *size);
+    if (!d->stem)
+        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_desc.stem is NULL");
+    shape.element = d->element;
+    shape.saturate = d->saturate;
+    if (d->tile_bytes)
+        shape.tile_bytes = d->tile_bytes;
+    if (d->threads)
+        shape.threads = d->threads;
+    r = fgs__shape_check(&shape, d->cc, err);
+    if (r >= 0)
+        r = fgs__text_load(&t, d->stem, d->cc, &shape, NULL, &fgs__malloc,
+                           err);
+    if (r < 0)
+        return r;
+    r = give(&t, d->stem, buf, size, err);
     fgs__text_free(&t);
     return r;
+}
+
+fgs_result fgs_ptx_text(const char *stem, int32_t cc, char *buf, size_t *size,
+                        fgs_error *err)
+{
+    const fgs_ptx_desc d = { .size = sizeof d, .stem = stem, .cc = cc };
+
+    if (!stem || !size || (!buf && *size))
+        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_text: %s is NULL",
+                         !stem ? "stem" : !size ? "size" : "buf");
+    return fgs_ptx_expand(&d, buf, size, err);
 }

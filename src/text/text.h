@@ -9,14 +9,37 @@
 
 #include <fgs/fgs.h>
 
-/* Shape of the kernels in ptx/ (guide 4.6.6); tokens of the same names. */
+/* Shape of the kernels in ptx/ where nothing else is asked (guide 4.6.6). */
 enum {
     FGS__CHUNK_BYTES = 16,
     FGS__TILE_BYTES = 4096,
     FGS__TILE_CHUNKS = FGS__TILE_BYTES / FGS__CHUNK_BYTES,
     FGS__TILE_ELEMS = 1024,
-    FGS__BLOCK_THREADS = 256 /* one chunk a thread */
+    FGS__BLOCK_THREADS = 256
 };
+
+/* What a text is made for, besides its stem and the device. */
+struct fgs__shape {
+    fgs_element element;
+    fgs_saturate saturate;
+    uint32_t tile_bytes, threads;
+};
+/* f32, 4096 bytes, 256 threads. */
+extern const struct fgs__shape fgs__shape_default;
+
+/*
+ * Can kernels have this shape on a device of compute capability `cc`?
+ *
+ * FGS_E_INVAL  element, saturation or threads are none
+ * FGS_E_ALIGN  the tile is no multiple of 16 bytes
+ * FGS_E_SIZE   tile or block are smaller or larger than what a block can have
+ */
+fgs_result fgs__shape_check(const struct fgs__shape *s, int cc,
+                            fgs_error *err);
+
+/* Elements of a tile; bytes of the f32 input that they are made of. */
+uint64_t fgs__shape_elems(const struct fgs__shape *s);
+uint64_t fgs__shape_in_bytes(const struct fgs__shape *s);
 
 /* Give-up records hold this chunk when none of the tile was bad any more. */
 #define FGS__NO_CHUNK UINT32_MAX
@@ -30,12 +53,14 @@ struct fgs__text {
 };
 
 /*
- * The text of a stem for a device of compute capability `cc` (times ten).
+ * The text of a stem for a device of compute capability `cc` (times ten) and a
+ * shape that fgs__shape_check took; NULL = the default one.
  *
  * ptx_dir  NULL or "" = none.  Where it holds STEM.ptx, that file is the text
  *          as it stands (a stem that the library does not know is found so
- *          too); else where it holds the file of the stem's template, that one
- *          is expanded; else the library's own text is.
+ *          too), for an element other than f32 STEM.ELEMENT.ptx; else where it
+ *          holds the file of the stem's template, that one is expanded; else
+ *          the library's own text is.
  *
  * FGS_E_INVAL        no text of that stem
  * FGS_E_UNSUPPORTED  the stem's kernel needs what `cc` has not
@@ -46,8 +71,8 @@ struct fgs__text {
  * Owner: caller, fgs__text_free.  On failure *out is zeroed.  Threads: any.
  */
 fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
-                          const char *ptx_dir, const fgs_allocator *a,
-                          fgs_error *err);
+                          const struct fgs__shape *shape, const char *ptx_dir,
+                          const fgs_allocator *a, fgs_error *err);
 /* Accepts a zeroed struct. */
 void fgs__text_free(struct fgs__text *t);
 
@@ -94,14 +119,14 @@ struct fgs__variant {
 const struct fgs__variant *fgs__variant_find(const char *stem);
 const struct fgs__variant *fgs__variant_at(uint32_t index);
 
-/* All tokens of a variant on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 64, FGS__VALUE_MAX = 48 };
+/* All tokens of a variant of a shape on a device of compute capability cc. */
+enum { FGS__VARS_MAX = 112, FGS__VALUE_MAX = 48 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];
     char value[FGS__VARS_MAX][FGS__VALUE_MAX];
 };
 void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
-                       int cc);
+                       const struct fgs__shape *shape, int cc);
 
 #endif

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 static const struct fgs__variant variants[] = {
 #define V(name, value) { name, value },
@@ -26,13 +27,7 @@ static const struct {
     uint32_t value;
 } numbers[] = {
     { "CHUNK_BYTES", FGS__CHUNK_BYTES },
-    { "TILE_BYTES", FGS__TILE_BYTES },
-    { "TILE_CHUNKS", FGS__TILE_CHUNKS },
-    { "TILE_ELEMS", FGS__TILE_ELEMS },
-    { "LAST_CHUNK", FGS__TILE_BYTES - FGS__CHUNK_BYTES },
-    { "THREADS", FGS__BLOCK_THREADS },
     { "WARP_BYTES", 32 * FGS__CHUNK_BYTES },       /* a chunk a lane         */
-    { "LANE_CHUNKS", FGS__TILE_CHUNKS / 32 },
     { "EAGER_TRIES", 32 },      /* tries before a consumer begins to sleep   */
     { "NAP_NS", 4000 },         /* longest sleep: 2 s are < 10^6 re-issues   */
     /* A copy that was issued has this much more time than the bound: it lands
@@ -46,9 +41,6 @@ static const struct {
 #define GIVEUP(id, value, text) { "GIVEUP_" #id, value },
 #include "table/record.def"
 };
-
-_Static_assert(FGS__TILE_CHUNKS == FGS__BLOCK_THREADS,
-               "the kernels take a chunk a thread");
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -84,21 +76,172 @@ static void put(struct fgs__vars *out, const char *name, const char *fmt, ...)
     out->var[out->count++] = (struct fgs__var){ name, value };
 }
 
-void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
-                       int cc)
+static void flag(struct fgs__vars *out, const char *name, bool on)
 {
-    const fgs_element_info *e = fgs_element_get_info(FGS_ELEMENT_F32);
-    bool pdl = cc >= 90; /* griddepcontrol is there from sm_90 on */
+    put(out, name, "%s", on ? "" : "// ");
+}
 
-    out->count = 0;
-    put(out, "STEM", "%s", v->stem);
-    put(out, "VERSION", "%d.%d", v->ptx / 10, v->ptx % 10);
-    put(out, "TARGET", "%s", v->target[pdl] ? v->target[pdl] : v->target[1]);
-    put(out, "IF_PDL", "%s", pdl ? "" : "// ");
+/* ------------------------------------------------------------ elements -- */
+
+enum shape { NONE, ONE, PAIR, NIBBLES };
+
+static const struct convert {
+    fgs_element element;
+    int cc, exact, ptx;
+    const char *target;
+    int pzo;
+    enum shape shape;
+    const char *op;
+} converts[] = {
+#define CONVERT(element, cc, exact, ptx, target, pzo, shape, op)               \
+    { FGS_ELEMENT_##element, cc, exact, ptx, target, pzo, shape, op },
+#include "text/convert.def"
+#undef CONVERT
+};
+
+/* How a producer makes the element on a device; NULL = by hand. */
+static const struct convert *convert_find(fgs_element e, int cc)
+{
+    for (size_t i = 0; i < COUNT(converts); i++) {
+        const struct convert *c = &converts[i];
+
+        if (c->element == e && (c->exact ? cc == c->cc : cc >= c->cc))
+            return c;
+    }
+    return NULL;
+}
+
+/* The same bits in each element of a 32-bit lane. */
+static uint32_t each(uint32_t bits, uint32_t value)
+{
+    uint32_t lane = 0;
+
+    for (uint32_t at = 0; at < 32; at += bits)
+        lane |= value << at;
+    return lane;
+}
+
+static void put_scan(struct fgs__vars *out, const fgs_element_info *e)
+{
+    uint32_t high = each(e->bits, 1u << (e->bits - 1));
+
     put(out, "SENTINEL", "0x%08x", e->sentinel);
     put(out, "FILL", "0x%08x", e->fill);
     put(out, "REPORT", "%s", fgs_mechanism_get_info(e->mechanism)->qualifier);
+    put(out, "HIGH", "0x%08x", high);
+    put(out, "LOW", "0x%08x", ~high);
+    put(out, "REVERSE", "0x%s", e->bits == 16 ? "1032" : "0123");
+    flag(out, "IF_W32", e->bits == 32);
+    flag(out, "IF_NARROW", e->bits < 32);
+    flag(out, "IF_NIBBLE", e->bits == 4);
+}
+
+/* A smaller float by hand: see scale_produce.ptx.in for what each does. */
+static void put_soft(struct fgs__vars *out, const struct fgs__format *f,
+                     uint32_t bits)
+{
+    uint32_t cut = f->form == FGS__MINI ? 23 - f->man : 1;
+
+    put(out, "CUT", "%u", cut);
+    put(out, "ROUND", "%u", (1u << (cut - 1)) - 1);
+    put(out, "REBIAS", "0x%08x", (127 - f->bias) << 23);
+    put(out, "NORMAL", "0x%08x", (128 - f->bias) << 23);
+    put(out, "MAGIC", "%08x", (151 - f->bias - f->man) << 23);
+    put(out, "SIGN_AT", "%u", bits - 1);
+    put(out, "TOP", "0x%x", f->top);
+    put(out, "LEAST", "%d", -(int32_t)(f->top & 0x7fffffff) - 1);
+    put(out, "NAN", "0x%x", f->nan);
+}
+
+static void put_convert(struct fgs__vars *out, const struct fgs__shape *s,
+                        const struct convert *c)
+{
+    const fgs_element_info *e = fgs_element_get_info(s->element);
+    const struct fgs__format *f = fgs__element_format(s->element);
+    enum shape shape = c ? c->shape : NONE;
+    bool soft = f->form == FGS__MINI && !c;
+
+    put(out, "ELEMENT", "%s", e->name);
+    put(out, "BITS", "%u", e->bits);
+    put(out, "ELEMS", "%u", 32 / e->bits);
+    put(out, "SHIFT_IN", "%u", 32 - e->bits);
+    put(out, "MASK", "0x%08x", UINT32_MAX >> (32 - e->bits));
+    put_soft(out, f, e->bits);
+    put(out, "CVT", "%s", c ? c->op : "");
+    put(out, "MOVE", "%d", s->saturate == FGS_SATURATE_UP ? 1 : -1);
+    put(out, "SATURATE", "%d", (int)s->saturate);
+    flag(out, "IF_FLOAT", f->form == FGS__FLOAT);
+    flag(out, "IF_ONE", shape == ONE);
+    flag(out, "IF_PAIR", shape == PAIR);
+    flag(out, "IF_NIBBLES", shape == NIBBLES);
+    flag(out, "IF_SOFT", soft);
+    flag(out, "IF_SIGN", soft && f->sign);
+    flag(out, "IF_POWER", f->form == FGS__POWER);
+    flag(out, "IF_PLAIN", f->form == FGS__POWER || (soft && !f->sign));
+    flag(out, "IF_UINT", f->form == FGS__UINT);
+    flag(out, "IF_SINT", f->form == FGS__SINT);
+    flag(out, "IF_MOVE", f->form == FGS__SINT && s->saturate);
+    flag(out, "IF_REFUSE", f->form == FGS__SINT && !s->saturate);
+    flag(out, "IF_CANON", f->form == FGS__MINI &&
+         fgs__element_rule(s->element) == FGS__NEG0_TO_POS0 && !(c && c->pzo));
+}
+
+/* --------------------------------------------------------------- shapes -- */
+
+const struct fgs__shape fgs__shape_default = {
+    FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, FGS__TILE_BYTES, FGS__BLOCK_THREADS
+};
+
+uint64_t fgs__shape_elems(const struct fgs__shape *s)
+{
+    return (uint64_t)s->tile_bytes * 8 / fgs_element_get_info(s->element)->bits;
+}
+
+uint64_t fgs__shape_in_bytes(const struct fgs__shape *s)
+{
+    return fgs__shape_elems(s) * sizeof(float);
+}
+
+static void put_shape(struct fgs__vars *out, const struct fgs__shape *s)
+{
+    uint32_t elems = (uint32_t)fgs__shape_elems(s);
+    uint32_t chunks = s->tile_bytes / FGS__CHUNK_BYTES;
+
+    put(out, "TILE_BYTES", "%u", s->tile_bytes);
+    put(out, "TILE_CHUNKS", "%u", chunks);
+    put(out, "TILE_ELEMS", "%u", elems);
+    put(out, "IN_BYTES", "%u", elems * (uint32_t)sizeof(float));
+    put(out, "CHUNK_IN", "%u", elems / chunks * (uint32_t)sizeof(float));
+    put(out, "LAST_CHUNK", "%u", s->tile_bytes - FGS__CHUNK_BYTES);
+    put(out, "THREADS", "%u", s->threads);
+}
+
+/* "sm_90", "sm_107a" as numbers, for which of two is the higher. */
+static long target_cc(const char *target)
+{
+    return strtol(target + sizeof "sm_" - 1, NULL, 10);
+}
+
+void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
+                       const struct fgs__shape *shape, int cc)
+{
+    const struct convert *c = v->role == FGS_ROLE_PRODUCER
+        ? convert_find(shape->element, cc) : NULL;
+    bool pdl = cc >= 90; /* griddepcontrol is there from sm_90 on */
+    const char *target = v->target[pdl] ? v->target[pdl] : v->target[1];
+    int ptx = c && c->ptx > v->ptx ? c->ptx : v->ptx;
+
+    if (c && target_cc(c->target) > target_cc(target))
+        target = c->target;
+    out->count = 0;
+    put(out, "STEM", "%s", v->stem);
+    put(out, "VERSION", "%d.%d", ptx / 10, ptx % 10);
+    put(out, "TARGET", "%s", target);
+    flag(out, "IF_PDL", pdl);
     put(out, "NO_CHUNK", "0x%08x", FGS__NO_CHUNK);
+    put_scan(out, fgs_element_get_info(shape->element));
+    put_convert(out, shape, c);
+    put_shape(out, shape);
     for (size_t i = 0; i < COUNT(numbers); i++)
         put(out, numbers[i].name, "%u", numbers[i].value);
     for (const struct fgs__var *own = v->var; own->name; own++)

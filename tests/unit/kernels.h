@@ -118,6 +118,7 @@ static inline void launch_function(CUstream stream, CUfunction f,
     c.blockDimX = a.block ? a.block : FGS__BLOCK_THREADS;
     c.numAttrs = a.pdl ? 1 : 0;
     c.hStream = stream;
+    c.sharedMemBytes = FGS__TILE_BYTES;
     OK(cuLaunchKernelEx(&c, f, params, NULL));
 }
 
@@ -155,6 +156,7 @@ static const struct kind {
     { "bulk", FGS_ENGINE_BULK, 0 },
     { "bulk weak", FGS_ENGINE_BULK, 1 },
     { "poll", FGS_ENGINE_POLL, 0 },
+    { "async", FGS_ENGINE_ASYNC, 0 },
 };
 
 static inline fgs_kernel *consumer(const struct kind *k)

@@ -101,8 +101,8 @@ static void text_that_is_changed_takes_effect(void **state)
     fgs_kernel_info info = { .size = sizeof info };
 
     (void)state;
-    put_changed("mul.rn.f32              %v0, %v0, 0f40000000",
-                "mul.rn.f32              %v0, %v0, 0f40800000");
+    put_changed("mul.rn.f32    %v0, %v0, 0f40000000",
+                "mul.rn.f32    %v0, %v0, 0f40800000");
     RIG_OK(rig_make(&r, &o, &err), err);
     RIG_OK(fgs_kernel_get_info(r.producer, &info), err);
     assert_non_null(strstr(info.file, "/scale_produce.ptx"));
@@ -256,8 +256,39 @@ static void description_that_is_wrong_is_refused(void **state)
           FGS_E_INVAL, "give one" },
         { { .role = FGS_ROLE_INIT, .element = FGS_ELEMENT_COUNT }, FGS_E_INVAL,
           "is no element type" },
-        { { .role = FGS_ROLE_INIT, .element = FGS_ELEMENT_F16 },
-          FGS_E_UNSUPPORTED, "f16" },
+        { { .role = FGS_ROLE_INIT, .mechanism = FGS_MECHANISM_W16 },
+          FGS_E_MISMATCH, "looks for a 16-bit sentinel, element f32" },
+        { { .role = FGS_ROLE_CONSUMER, .element = FGS_ELEMENT_E4M3,
+            .mechanism = FGS_MECHANISM_EACH_FF },
+          FGS_E_MISMATCH, "takes all ones for not written, and e4m3" },
+        { { .role = FGS_ROLE_INIT, .element = FGS_ELEMENT_I8FF,
+            .mechanism = FGS_MECHANISM_W8 },
+          FGS_E_MISMATCH, "and i8ff holds that as data" },
+        { { .role = FGS_ROLE_INIT, .mechanism = FGS_MECHANISM_COUNT },
+          FGS_E_INVAL, "is no mechanism" },
+        { { .role = FGS_ROLE_INIT, .saturate = FGS_SATURATE_UP },
+          FGS_E_INVAL, "only a producer saturates" },
+        { { .role = FGS_ROLE_PRODUCER, .saturate = FGS_SATURATE_UP },
+          FGS_E_INVAL, "f32 has no integer sentinel" },
+        { { .role = FGS_ROLE_PRODUCER, .element = FGS_ELEMENT_I16,
+            .saturate = FGS_SATURATE_DOWN },
+          FGS_E_INVAL, "i16: its sentinel is its least value" },
+        { { .role = FGS_ROLE_PRODUCER, .saturate = FGS_SATURATE_COUNT },
+          FGS_E_INVAL, "is no saturation" },
+        { { .role = FGS_ROLE_INIT, .tile_bytes = 24 }, FGS_E_ALIGN,
+          "no multiple of 16" },
+        { { .role = FGS_ROLE_INIT, .tile_bytes = 1 << 20 }, FGS_E_SIZE,
+          "1048576 bytes: 16 to 232320 fit" },
+        { { .role = FGS_ROLE_INIT, .threads = 48 }, FGS_E_SIZE,
+          "a block of 48 threads" },
+        { { .role = FGS_ROLE_INIT, .threads = 2048 }, FGS_E_SIZE,
+          "a block of 2048 threads" },
+        { { .role = FGS_ROLE_CONSUMER, .bulk_store = 1 }, FGS_E_INVAL,
+          "consumer has no form 1 that stores" },
+        { { .role = FGS_ROLE_PRODUCER, .bulk_store = 1,
+            .stem = "scale_produce" },
+          FGS_E_INVAL, "give one" },
+        { { .role = FGS_ROLE_INIT, .reserved = 1 }, FGS_E_ABI, "reserved" },
         { { .role = FGS_ROLE_PRODUCER, .stem = "no_such_text" }, FGS_E_INVAL,
           "no_such_text" },
         { { .role = FGS_ROLE_CONSUMER, .stem = "my_consume" }, FGS_E_INVAL,

@@ -180,7 +180,7 @@ static void buffers_have_one_shape(void **state)
     RIG_OK(fgs_buffer_make(&odd, rig.dev, &b, &err), err);
     d = good();
     d.mid = odd;
-    assert_int_equal(refused(&d, "'odd') has tiles of 32 bytes"),
+    assert_int_equal(refused(&d, "'odd' has tiles of 32 bytes"),
                      FGS_E_MISMATCH);
     fgs_buffer_free(odd);
     b.tile_bytes = 4096;

@@ -103,7 +103,7 @@ static void every_file_has_a_stem_and_every_stem_a_file(void **state)
     for (uint32_t i = 0; fgs_ptx_stem(i); i++) {
         struct fgs__text t;
 
-        assert_int_equal(fgs__text_load(&t, fgs_ptx_stem(i), 107, NULL,
+        assert_int_equal(fgs__text_load(&t, fgs_ptx_stem(i), 107, NULL, NULL,
                                         &fgs__malloc, NULL),
                          FGS_OK);
         fgs__text_free(&t);
@@ -132,7 +132,8 @@ static void tokens_never_change_the_number_of_lines(void **state)
         while (strcmp(e->name, v->file))
             e++;
         assert_int_equal(
-            fgs__text_load(&t, v->stem, 107, NULL, &fgs__malloc, NULL), FGS_OK);
+            fgs__text_load(&t, v->stem, 107, NULL, NULL, &fgs__malloc, NULL),
+            FGS_OK);
         assert_int_equal(lines(t.text), lines(e->text));
         assert_int_equal(strlen(t.text), t.len);
         assert_null(strstr(t.text, "@IF"));
@@ -144,7 +145,7 @@ static void load(const char *stem, int cc, struct fgs__text *t)
 {
     fgs_error err;
 
-    if (fgs__text_load(t, stem, cc, NULL, &fgs__malloc, &err) < 0)
+    if (fgs__text_load(t, stem, cc, NULL, NULL, &fgs__malloc, &err) < 0)
         fail_msg("%s: %s", stem, err.text);
 }
 
@@ -226,7 +227,7 @@ static void text_for_a_device_that_lacks_the_feature_is_refused(void **state)
         struct fgs__text t;
         fgs_error err;
 
-        assert_int_equal(fgs__text_load(&t, row[i].stem, row[i].cc, NULL,
+        assert_int_equal(fgs__text_load(&t, row[i].stem, row[i].cc, NULL, NULL,
                                         &fgs__malloc, &err),
                          FGS_E_UNSUPPORTED);
         assert_null(t.text);

@@ -61,7 +61,7 @@ static int drop_dir(void **state)
 static fgs_result from_dir(const char *stem, int cc, struct fgs__text *t,
                            fgs_error *err)
 {
-    return fgs__text_load(t, stem, cc, dir, &counted, err);
+    return fgs__text_load(t, stem, cc, NULL, dir, &counted, err);
 }
 
 static void empty_directory_leaves_the_librarys_text(void **state)
@@ -174,13 +174,15 @@ static void missing_directory_is_an_error(void **state)
     fgs_error err;
 
     (void)state;
-    assert_int_equal(fgs__text_load(&t, "poll_consume", 90, "/no/such/dir",
+    assert_int_equal(fgs__text_load(&t, "poll_consume", 90, NULL,
+                                    "/no/such/dir",
                                     &counted, &err),
                      FGS_E_FILE);
     assert_string_equal(
         err.text, "PTX directory /no/such/dir: No such file or directory");
     put_file("file", "", 0);
-    assert_int_equal(fgs__text_load(&t, "poll_consume", 90, in_dir("file"),
+    assert_int_equal(fgs__text_load(&t, "poll_consume", 90, NULL,
+                                    in_dir("file"),
                                     &counted, &err),
                      FGS_E_FILE);
     assert_non_null(strstr(err.text, "Not a directory"));
