@@ -9,7 +9,8 @@ late="90 100 103 107 110 120 121"
 serves() {
     case $1 in
     report_consume) echo 107 ;;
-    bulk_*) echo $late ;;
+    bulk_* | scale_produce_bulk) echo $late ;;
+    async_consume) echo 80 86 87 89 $late ;;
     *) echo $early $late ;;
     esac
 }

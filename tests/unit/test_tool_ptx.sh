@@ -43,8 +43,8 @@ sed "${mul}s/mul.rn.f32/mulx.rn.f32/" "$tmp/good" > "$text"
 broken unknown_instruction "$mul" mulx
 sed "${mul}s/mul.rn.f32/mul.lo.u32/" "$tmp/good" > "$text"
 broken wrong_type "$mul" .
-sed "${mul}s/%v0/%w0/" "$tmp/good" > "$text"
-broken undeclared_register "$mul" '%w0'
+sed "${mul}s/%v0/%u0/" "$tmp/good" > "$text"
+broken undeclared_register "$mul" '%u0'
 label=$(line_of '^L_work:')
 bra=$(line_of 'bra  *L_work;')
 sed "${label}d" "$tmp/good" > "$text"
