@@ -11,7 +11,9 @@ struct sass_insn {
     size_t line;     /* in the listing, from 0                               */
     uint32_t at;     /* address                                              */
     uint32_t target; /* instruction that it names, SASS_NONE = none          */
-    bool guarded;
+    bool guarded;    /* by a predicate ...                                   */
+    int8_t guard;    /* ... P0 to P6, -1 = another                           */
+    bool guard_not;  /* ... that must be false                               */
     uint64_t marks;  /* a bit a mark                                         */
 };
 #define SASS_NONE UINT32_MAX
@@ -37,6 +39,20 @@ struct sass_code {
 int sass_read(struct sass_code *c, char *listing, unsigned char *cubin,
               size_t size);
 void sass_free(struct sass_code *c);
+
+/* -------------------------------------------------------- sass_way.c -- */
+
+enum { SASS_ENTRY = 0 }; /* the mark of a kernel's beginning */
+
+/*
+ * An instruction of marks `to`, guarded or not as asked, that can be reached
+ * from one of `from` (bit SASS_ENTRY: from the beginning) without one of `by`;
+ * SASS_NONE = none.  A `by` with a guard may not have been executed, so it
+ * stands in the way of a guarded `to` alone: the assembler gives the same
+ * guard to a pair that one thread executes.  *good is false without memory.
+ */
+uint32_t sass_way(const struct sass_entry *e, uint64_t from, uint64_t to,
+                  uint64_t by, bool guarded, bool *good);
 
 /* ------------------------------------------------------ sass_check.c -- */
 

@@ -8,7 +8,7 @@
 /* --------------------------------------------------------------- marks -- */
 
 enum mark {
-    ENTRY, /* the kernel's beginning */
+    ENTRY = SASS_ENTRY, /* the kernel's beginning */
 #define MARK(id, text, pattern) id,
 #include "sass.def"
     MARKS
@@ -192,112 +192,6 @@ static bool applies(const struct rule *r, const struct sass_what *w)
     return !(r->when & ~conditions(w));
 }
 
-/* ---------------------------------------------------------- ways through -- */
-
-static bool starts(const char *text, const char *op)
-{
-    return !strncmp(text, op, strlen(op));
-}
-
-/* The place where the threads of a BSYNC go on: the BSSY before it with the
- * same barrier names it. */
-static uint32_t meeting_of(const struct sass_entry *e, uint32_t i)
-{
-    const char *name = strchr(e->insn[i].text, ' ');
-    uint32_t k;
-
-    for (k = i; name && k-- > 0;) {
-        const char *t = e->insn[k].text, *b = strchr(t, ' ');
-
-        if (starts(t, "BSSY") && b && !strncmp(b, name, strlen(name)) &&
-            b[strlen(name)] == ',')
-            return e->insn[k].target;
-    }
-    return SASS_NONE;
-}
-
-static bool is_end(const char *text)
-{
-    return starts(text, "EXIT") || starts(text, "RET") || starts(text, "KILL");
-}
-
-/* A branch that is always taken names nothing but its place. */
-static bool is_taken(const struct sass_insn *n)
-{
-    const char *args = strchr(n->text, ' ');
-
-    return (starts(n->text, "BRA ") || starts(n->text, "JMP ")) &&
-           !n->guarded && (args[1] == '`' || args[1] == '0');
-}
-
-struct walk {
-    const struct sass_entry *e;
-    bool *seen;
-    uint32_t *todo;
-    size_t count;
-};
-
-static void go(struct walk *w, uint32_t i)
-{
-    if (i >= w->e->count || w->seen[i])
-        return;
-    w->seen[i] = true;
-    w->todo[w->count++] = i;
-}
-
-/* All instructions that may come next. */
-static void go_on(struct walk *w, uint32_t i)
-{
-    const struct sass_insn *n = &w->e->insn[i];
-    uint32_t k, meet;
-
-    if (starts(n->text, "BSYNC") && (meet = meeting_of(w->e, i)) != SASS_NONE) {
-        go(w, meet);
-        return;
-    }
-    if (starts(n->text, "BRX") || starts(n->text, "JMX"))
-        for (k = 0; k < w->e->count; k++)
-            go(w, k);
-    /* BSSY names where it is left, not where it goes */
-    if (n->target != SASS_NONE && !starts(n->text, "BSSY"))
-        go(w, n->target);
-    if (n->guarded || !(is_end(n->text) || is_taken(n)))
-        go(w, i + 1);
-}
-
-/* A place of b, guarded or not, that can be reached from an a without a c,
- * SASS_NONE = none; *good is false without memory.  A c with a guard may not
- * have been executed, so it stands in the way of a guarded b alone: the
- * assembler gives the same guard to a pair that one thread executes. */
-static uint32_t way(const struct sass_entry *e, const struct what *x,
-                    bool guarded, bool *good)
-{
-    struct walk w = {e, calloc(e->count + 1, sizeof(bool)),
-                     malloc((e->count + 1) * sizeof(uint32_t)), 0};
-    uint64_t from = bits(x->a), to = bits(x->b), by = bits(x->c);
-    uint32_t i, found = SASS_NONE;
-
-    *good = w.seen && w.todo;
-    if (*good) {
-        if (from & bit(ENTRY))
-            go(&w, 0);
-        for (i = 0; i < e->count; i++)
-            if (e->insn[i].marks & from)
-                go_on(&w, i);
-    }
-    while (*good && w.count && found == SASS_NONE) {
-        const struct sass_insn *n = &e->insn[i = w.todo[--w.count]];
-
-        if (n->marks & to && n->guarded == guarded)
-            found = i;
-        else if (!(n->marks & by) || (n->guarded && !guarded))
-            go_on(&w, i);
-    }
-    free(w.seen);
-    free(w.todo);
-    return found;
-}
-
 /* --------------------------------------------------------------- verdict -- */
 
 static void place_of(char place[160], const struct sass_entry *e, uint32_t i,
@@ -340,9 +234,9 @@ static bool holds(const struct sass_entry *e, const struct sass_what *w,
         at = first_of(e, bits(x->a), bits(x->b), &n);
         break;
     case K_PATH:
-        at = way(e, x, false, good);
+        at = sass_way(e, bits(x->a), bits(x->b), bits(x->c), false, good);
         if (at == SASS_NONE && *good)
-            at = way(e, x, true, good);
+            at = sass_way(e, bits(x->a), bits(x->b), bits(x->c), true, good);
         break;
     case K_FRAME:
         snprintf(place, 160, "%u bytes of a thread", (unsigned)e->frame);

@@ -87,7 +87,11 @@ static void add_insn(struct reader *r, char *text, uint32_t at, size_t line)
     i = &e->insn[e->count++];
     memset(i, 0, sizeof *i);
     i->guarded = *text == '@';
+    i->guard = -1;
     if (i->guarded) {
+        i->guard_not = text[1] == '!';
+        if (text[1 + i->guard_not] == 'P')
+            i->guard = (int8_t)(text[2 + i->guard_not] - '0');
         text += strcspn(text, " ");
         text += strspn(text, " ");
     }
