@@ -266,7 +266,7 @@ $(foreach t,device_header device_roles twins,$(B)/ok/unit/test_$t $(B)/ok/any/te
 # What scripts and tests find in their environment.
 TEST_ENV = B='$(abspath $(B))' FGS='$(abspath $(B))/fgs' CC='$(CC)' \
            TC='$(TC)' VERSION='$(VERSION)' MODULES='$(MODULE_DIR)' \
-           MAKE='$(MAKE)' SAN='$(SAN)' \
+           MAKE='$(MAKE)' SAN='$(SAN)' FGS_CACHE_DIR=none \
            LD_LIBRARY_PATH="$(abspath $(BUILD))/lib:$$LD_LIBRARY_PATH"
 run_test = $(TEST_ENV) sh tests/run.sh $(B)/log/$(1).log $(2)
 

@@ -29,6 +29,10 @@
  *   FGS_LIBCUDA=path          in place of libcuda.so.1
  *   FGS_NVJITLINK=path        in place of libnvJitLink.so; "none" hides it
  *   FGS_NVRTC=path            in place of libnvrtc.so; "none" hides it
+ *   FGS_CACHE_DIR=dir         compiled results, private to the user; "none" =
+ *                             no cache   (default $XDG_CACHE_HOME/fgsync, else
+ *                             ~/.cache/fgsync)
+ *   FGS_CACHE_BYTES=n         bound of that folder         (default 268435456)
  *   FGS_PTX_DIR=dir           files here replace the embedded text by name
  *   FGS_SIM_*                 knobs of the software device, see fgs_sim.h
  */
@@ -247,13 +251,19 @@ typedef struct fgs_device_opts {
     fgs_log_fn log;                 /* NULL = none, or stderr by $FGS_LOG    */
     void *log_cookie;
     const char *ptx_dir;  /* NULL = $FGS_PTX_DIR, "" = none; copied          */
+    const char *cache_dir; /* of compiled results: NULL = $FGS_CACHE_DIR, else
+                             fgsync in $XDG_CACHE_HOME or ~/.cache; "none" or
+                             "" = no cache; copied                           */
+    uint64_t cache_bytes; /* bound of the folder; 0 = $FGS_CACHE_BYTES, else
+                             256 MiB                                         */
 } fgs_device_opts;
 
 /*
  * Open a device.  The context must belong to the chosen provider's device
  * `ordinal`; without one the primary context is retained.
  *
- * FGS_E_INVAL     no provider of that name; FGS_LOG is no level
+ * FGS_E_INVAL     no provider of that name; FGS_LOG is no level,
+ *                 FGS_CACHE_BYTES no number
  * FGS_E_NODRIVER  the provider's library cannot be opened
  * FGS_E_ENTRY     it is no driver, or lacks an entry point: named in *err
  * FGS_E_NODEVICE  it has no device of that ordinal
@@ -282,6 +292,8 @@ typedef struct fgs_device_info {
     int32_t ptx_version;    /* highest PTX ISA the driver's JIT takes, times
                                ten; 0 = unknown                              */
     int32_t nvjitlink;      /* version times ten, 134 = 13.4; 0 = none used  */
+    uint64_t compiled;      /* results that NVRTC and nvJitLink made         */
+    uint64_t cached;        /* results of theirs that the cache had          */
 } fgs_device_info;
 FGS_API fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
                                        fgs_error *err);

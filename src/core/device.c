@@ -86,6 +86,27 @@ const struct fgs__nvjitlink *fgs__device_linker(struct fgs__device *d)
     return &d->linker;
 }
 
+struct fgs__cache *fgs__device_cache(struct fgs__device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (!d->cache_open) {
+        d->cache_open = 1;
+        fgs__cache_open(&d->cache, d->cache_dir, d->cache_bytes, &d->log);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return &d->cache;
+}
+
+void fgs__device_key(const struct fgs__device *d, struct fgs__key *k)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%d", FGS_VERSION);
+    fgs__key_text(k, "fgsync", text);
+    snprintf(text, sizeof text, "%s %d", d->provider->name, d->cu.version);
+    fgs__key_text(k, "driver", text);
+}
+
 /* The application's context must be one of this device. */
 static fgs_result adopt(struct fgs__device *d, CUcontext ctx, fgs_error *err)
 {
@@ -137,6 +158,9 @@ static void destroy(struct fgs__device *d)
         fgs__device_lost(d, d->cu.cuDevicePrimaryCtxRelease(d->id),
                          "cuDevicePrimaryCtxRelease", d->name);
     pthread_mutex_destroy(&d->lock);
+    if (d->cache_open)
+        fgs__cache_close(&d->cache);
+    fgs__free(&a, d->cache_dir);
     fgs__free(&a, d->ptx_dir);
     fgs__free(&a, d);
 }
@@ -152,10 +176,12 @@ void fgs__device_unref(struct fgs__device *d)
         destroy(d);
 }
 
+/* Bytes of the first release: a program may know no more. */
 static fgs_result check_opts(const fgs_device_opts *o, fgs_error *err)
 {
     fgs_result r = fgs__check_size(err, "fgs_device_opts", o, o->size,
-                                   sizeof *o, sizeof *o);
+                                   offsetof(fgs_device_opts, cache_dir),
+                                   sizeof *o);
 
     if (r < 0)
         return r;
@@ -168,22 +194,43 @@ static fgs_result check_opts(const fgs_device_opts *o, fgs_error *err)
     return FGS_OK;
 }
 
+/* Folders and bounds, from the options or the environment. */
+static fgs_result set_paths(struct fgs__device *d, const fgs_device_opts *o,
+                            fgs_error *err)
+{
+    const char *dir = o->ptx_dir ? o->ptx_dir : getenv("FGS_PTX_DIR");
+    fgs_result r = FGS_OK;
+
+    d->cache_bytes = o->cache_bytes;
+    if (!d->cache_bytes)
+        r = fgs__cache_bytes(&d->cache_bytes, err);
+    if (r < 0)
+        return r;
+    d->ptx_dir = fgs__strdup(&d->alloc, dir ? dir : "");
+    if (!d->ptx_dir)
+        return fgs__nomem(err);
+    if (!o->cache_dir)
+        return FGS_OK;
+    d->cache_dir = fgs__strdup(&d->alloc, o->cache_dir);
+    return d->cache_dir ? FGS_OK : fgs__nomem(err);
+}
+
 fgs_result fgs_device_open(fgs_device **out, const fgs_device_opts *opts,
                            fgs_error *err)
 {
     static const fgs_device_opts defaults = { .size = sizeof defaults };
-    const fgs_device_opts *o = opts ? opts : &defaults;
-    const char *dir;
+    const fgs_device_opts *given = opts ? opts : &defaults;
+    fgs_device_opts all = { .size = 0 }, *const o = &all;
     struct fgs__device *d;
     fgs_result r;
 
     if (!out)
         return fgs__fail(err, FGS_E_NULL, "out is NULL");
     *out = NULL;
-    r = check_opts(o, err);
+    r = check_opts(given, err);
     if (r < 0)
         return r;
-    dir = o->ptx_dir ? o->ptx_dir : getenv("FGS_PTX_DIR");
+    memcpy(o, given, given->size < sizeof *o ? given->size : sizeof *o);
     d = fgs__zalloc(o->allocator ? o->allocator : &fgs__malloc, sizeof *d);
     if (!d)
         return fgs__nomem(err);
@@ -193,11 +240,9 @@ fgs_result fgs_device_open(fgs_device **out, const fgs_device_opts *opts,
     r = fgs__log_init(&d->log, o->log, o->log_cookie, err);
     if (r < 0)
         goto fail;
-    d->ptx_dir = fgs__strdup(&d->alloc, dir ? dir : "");
-    if (!d->ptx_dir) {
-        r = fgs__nomem(err);
+    r = set_paths(d, o, err);
+    if (r < 0)
         goto fail;
-    }
     r = fgs__device_choose(d, o->provider, o->ordinal, err);
     if (r < 0)
         goto fail;
@@ -233,6 +278,7 @@ void fgs_device_close(fgs_device *dev)
 fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
                                fgs_error *err)
 {
+    fgs_device_info all = { .size = 0 };
     const struct fgs__nvjitlink *n;
     struct fgs__device *d;
     fgs_result r = fgs__device_get(&d, dev, err);
@@ -241,21 +287,26 @@ fgs_result fgs_device_get_info(fgs_device *dev, fgs_device_info *info,
         return r;
     if (!info)
         return fgs__fail(err, FGS_E_NULL, "info is NULL");
-    if (info->size < sizeof *info)
+    if (info->size < offsetof(fgs_device_info, compiled))
         return fgs__fail(err, FGS_E_INVAL,
                          "fgs_device_info.size is %zu; set it to %zu",
                          info->size, sizeof *info);
     n = fgs__device_linker(d);
-    info->provider = d->provider->name;
-    info->why = d->why;
-    memcpy(info->name, d->name, sizeof info->name);
-    info->ordinal = d->ordinal;
-    info->cc = d->cc;
-    info->driver_version = d->cu.version;
-    info->sm_count = d->sm_count;
-    info->memory = d->memory;
-    info->ptx_version = d->isa;
-    info->nvjitlink = n->lib.found ? n->lib.version : 0;
+    all.size = info->size;
+    all.provider = d->provider->name;
+    all.why = d->why;
+    memcpy(all.name, d->name, sizeof all.name);
+    all.ordinal = d->ordinal;
+    all.cc = d->cc;
+    all.driver_version = d->cu.version;
+    all.sm_count = d->sm_count;
+    all.memory = d->memory;
+    all.ptx_version = d->isa;
+    all.nvjitlink = n->lib.found ? n->lib.version : 0;
+    all.compiled = atomic_load(&d->compiled);
+    all.cached = atomic_load(&d->cached);
+    /* A program of an earlier header has room for less. */
+    memcpy(info, &all, info->size < sizeof all ? info->size : sizeof all);
     return FGS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "core/cache.h"
 #include "core/obj.h"
 #include "cuda/nvjitlink.h"
 #include "cuda/provider.h"
@@ -34,10 +35,15 @@ struct fgs__device {
     char name[128];
     char why[1200];           /* why this provider was taken                 */
     char *ptx_dir;            /* "" = none                                   */
+    char *cache_dir;          /* NULL = the environment's                    */
+    uint64_t cache_bytes;     /* 0 = the default                             */
+    atomic_ullong compiled, cached; /* results                               */
     pthread_mutex_t lock;     /* guards what follows                         */
     struct fgs__plan *plans;  /* all plans, for the buffers in use           */
     int linker_open;          /* `linker` was looked for                     */
     struct fgs__nvjitlink linker;
+    int cache_open;           /* `cache` was opened                          */
+    struct fgs__cache cache;
 };
 
 /* The live device of a handle. */
@@ -58,6 +64,13 @@ void fgs__device_leave(struct fgs__device *d);
 /* nvJitLink, looked for on first need.  Not for a provider without cubins:
  * `found` is 0 then. */
 const struct fgs__nvjitlink *fgs__device_linker(struct fgs__device *d);
+
+/* The cache of compiled results, opened on first need. */
+struct fgs__cache *fgs__device_cache(struct fgs__device *d);
+
+/* What a result of a compiler depends on beside its text and options: driver
+ * and this library. */
+void fgs__device_key(const struct fgs__device *d, struct fgs__key *k);
 
 /* Choose and start a provider: fills all but ctx, ptx_dir.  choose.c */
 fgs_result fgs__device_choose(struct fgs__device *d, const char *name,

@@ -21,6 +21,7 @@ struct fgs__kernel {
     int ptx_version;
     char ptx_target[16];
     int waits, triggers;
+    uint32_t compiled, cached; /* results made, or taken from the cache      */
     char note[1024];         /* what was refused before this one was taken   */
 };
 

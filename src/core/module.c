@@ -89,6 +89,43 @@ static fgs_result too_new(const struct fgs__kernel *k,
                         fgs__device_assemblers(k->dev, who, sizeof who));
 }
 
+/* nvJitLink's cubin from the cache, or made and kept there.  All that it comes
+ * of is in the key; FGS_E_JIT and the like are not kept. */
+static fgs_result make_cubin(struct fgs__kernel *k,
+                             const struct fgs__nvjitlink *n, const char *arch,
+                             struct fgs__cubin *cubin, char *log,
+                             size_t log_size)
+{
+    struct fgs__device *d = k->dev;
+    struct fgs__cache *c = fgs__device_cache(d);
+    struct fgs__key key = { .alloc = &d->alloc };
+    char version[16];
+    fgs_result r;
+
+    log[0] = '\0';
+    snprintf(version, sizeof version, "%d", n->lib.version);
+    fgs__device_key(d, &key);
+    fgs__key_text(&key, "nvjitlink", version);
+    fgs__key_text(&key, "build", n->lib.build);
+    fgs__key_text(&key, "arch", arch);
+    fgs__key_add(&key, "ptx", k->text.text, k->text.len);
+    r = fgs__cache_get(c, &key, &cubin->data, &cubin->size);
+    if (r >= 0 && cubin->data) {
+        k->cached++;
+        atomic_fetch_add(&d->cached, 1);
+    } else if (r >= 0) {
+        r = fgs__nvjitlink_assemble(n, k->text.text, k->text.len, k->text.file,
+                                    arch, &d->alloc, cubin, log, log_size);
+        if (r >= 0) {
+            fgs__cache_put(c, &key, cubin->data, cubin->size);
+            k->compiled++;
+            atomic_fetch_add(&d->compiled, 1);
+        }
+    }
+    fgs__key_free(&key);
+    return r;
+}
+
 /* The cubin's architecture is the device's own, with the letter of a text that
  * uses features of that architecture (a) or of its family (f) alone. */
 static fgs_result link_and_load(struct fgs__kernel *k,
@@ -107,8 +144,7 @@ static fgs_result link_and_load(struct fgs__kernel *k,
         return too_new(k, m, err);
     snprintf(arch, sizeof arch, "sm_%d%.1s", (int)d->cc,
              m->target_suffix ? &m->target_suffix : "");
-    result = fgs__nvjitlink_assemble(n, k->text.text, k->text.len, k->text.file,
-                                     arch, &d->alloc, &cubin, log, sizeof log);
+    result = make_cubin(k, n, arch, &cubin, log, sizeof log);
     if (result == FGS_E_NOMEM)
         return fgs__nomem(err);
     if (result == FGS_E_PTXVERSION)
@@ -124,8 +160,9 @@ static fgs_result link_and_load(struct fgs__kernel *k,
                                 "cubin of %s for %s, made by %s", k->text.file,
                                 arch, who);
     k->assembled_by = "nvjitlink";
-    fgs__log(&d->log, FGS__LOG_LOAD_LINK, "%s (PTX %d.%d) by %s for %s",
-             k->text.file, m->version / 10, m->version % 10, who, arch);
+    fgs__log(&d->log, FGS__LOG_LOAD_LINK, "%s (PTX %d.%d) by %s for %s%s",
+             k->text.file, m->version / 10, m->version % 10, who, arch,
+             k->cached ? ", out of the cache" : "");
     return FGS_OK;
 }
 

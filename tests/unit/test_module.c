@@ -126,6 +126,51 @@ static void weak_copy_on_request_needs_no_excuse(void **state)
     assert_string_equal(note, "");
 }
 
+/* Results that a device made and found for one consumer. */
+static void start(fgs_device_info *info)
+{
+    struct rig_opts o = { .provider = "cuda" };
+    fgs_kernel *k = NULL;
+    fgs_device *dev;
+    fgs_error err;
+
+    RIG_OK(rig_open(&dev, &o, &err), err);
+    RIG_OK(rig_kernel(&k, dev, FGS_ROLE_CONSUMER, NULL, FGS_ENGINE_BULK, 0,
+                      &err), err);
+    info->size = sizeof *info;
+    assert_int_equal(fgs_device_get_info(dev, info, NULL), FGS_OK);
+    fgs_kernel_free(k);
+    fgs_device_close(dev);
+}
+
+static void second_start_compiles_nothing(void **state)
+{
+    char cache[80], command[96];
+    fgs_device_info info;
+
+    (void)state;
+    setenv("FGS_NVJITLINK", real_linker(), 1);
+    fake->cc = 90;
+    fake->driver = 13000;
+    fake->isa = 90;
+    snprintf(cache, sizeof cache, "%s/cache", dir);
+    setenv("FGS_CACHE_DIR", cache, 1);
+    start(&info);
+    assert_int_equal(info.compiled, 1);
+    assert_int_equal(info.cached, 0);
+    start(&info);
+    assert_int_equal(info.compiled, 0);
+    assert_int_equal(info.cached, 1);
+    fake->driver = 13010; /* another driver: another key */
+    start(&info);
+    assert_int_equal(info.compiled, 1);
+    setenv("FGS_CACHE_DIR", "none", 1);
+    start(&info);
+    assert_int_equal(info.compiled, 1);
+    snprintf(command, sizeof command, "rm -r %s", cache);
+    assert_int_equal(system(command), 0);
+}
+
 static void linker_that_is_too_old_is_named_with_its_version(void **state)
 {
     char stem[64], by[16], note[1024];
@@ -247,6 +292,7 @@ int main(void)
         TEST(report_goes_through_nvjitlink_with_its_own_target),
         TEST(weak_copy_is_taken_where_nobody_takes_the_strong_one),
         TEST(weak_copy_on_request_needs_no_excuse),
+        TEST(second_start_compiles_nothing),
         TEST(linker_that_is_too_old_is_named_with_its_version),
         TEST(linker_that_was_asked_for_is_an_error_when_needed),
         TEST(new_text_without_a_linker_is_refused),
