@@ -157,11 +157,31 @@ static bool check_types(struct fgs__check *c, const struct fgs__product *p,
                             "%s with '.and'", c->name));
 }
 
+/* Where the elements of A belong, and which lanes say so.  The assembler takes
+ * selectors of four lanes for .m16n8k32 of .f16, of which an H200 makes an
+ * illegal instruction. */
+static bool check_places(struct fgs__check *c, unsigned lanes)
+{
+    const struct fgs__ptx_operand *o = c->i->operand;
+
+    if (o[4].kind != FGS__O_REG) {
+        fgs__check_operand_error(c, &o[4], "a register expected");
+        return false;
+    }
+    if (o[5].kind != FGS__O_INT) {
+        fgs__check_operand_error(c, &o[5], "an integer constant expected");
+        return false;
+    }
+    return fgs__check_value(c, &o[4], FGS__T_B32, FGS__USE_SOURCE) &&
+        fgs__check_range(c, &o[5], 0, 4 / lanes - 1, "the selector");
+}
+
 void fgs__check_mma(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     const struct fgs__product *p;
     uint8_t type[4];
+    unsigned lanes;
     bool shape;
 
     p = fgs__product_find(i, &shape);
@@ -176,7 +196,10 @@ void fgs__check_mma(struct fgs__check *c)
                          fgs__ptx_types[type[1]].word,
                          fgs__ptx_types[type[2]].word,
                          fgs__ptx_types[type[3]].word);
-    if (!p || !check_types(c, p, type) || !count_operands(c, 4))
+    if (!p || !check_types(c, p, type))
+        return;
+    lanes = fgs__product_lanes(p, (enum fgs__ptx_type)type[FGS__MATRIX_A]);
+    if (!count_operands(c, lanes ? 6 : 4) || (lanes && !check_places(c, lanes)))
         return;
     for (unsigned k = 0; k < 4; k++) {
         enum fgs__ptx_type t = (enum fgs__ptx_type)type[k];

@@ -21,7 +21,8 @@ void fgs__product_types(const struct fgs__ptx_insn *i, uint8_t type[4])
 static unsigned table_op(const struct fgs__ptx_insn *i)
 {
     return i->op == FGS__OP_WMMA_XOR || i->op == FGS__OP_WMMA_AND
-        ? FGS__OP_WMMA : i->op;
+        ? FGS__OP_WMMA
+        : i->op == FGS__OP_MMA_SP_ORDERED ? FGS__OP_MMA_SP : i->op;
 }
 
 const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
@@ -64,6 +65,19 @@ unsigned fgs__product_bits(enum fgs__ptx_type t)
     return fgs__ptx_types[t].bits;
 }
 
+unsigned fgs__product_chunk(enum fgs__ptx_type a)
+{
+    unsigned bits = fgs__product_bits(a);
+
+    return bits == 32 ? 2 : bits == 4 ? 8 : 4;
+}
+
+/* A lane holds the places of eight chunks, and there are two rows a group. */
+unsigned fgs__product_lanes(const struct fgs__product *p, enum fgs__ptx_type a)
+{
+    return p->op == FGS__OP_MMA_SP ? p->k / fgs__product_chunk(a) / 4 : 0;
+}
+
 unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
                            enum fgs__ptx_type t)
 {
@@ -76,7 +90,8 @@ unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
     if (p->shape == FGS__M_M8N8K4 && t != FGS__T_F64)
         return which == FGS__MATRIX_A || which == FGS__MATRIX_B ? 2
             : t == FGS__T_F16 ? 4 : 8;
-    elements = which == FGS__MATRIX_A ? p->m * p->k
+    elements = which == FGS__MATRIX_A
+        ? p->m * p->k / (p->op == FGS__OP_MMA_SP ? 2u : 1u)
         : which == FGS__MATRIX_B ? p->k * p->n : p->m * p->n;
     return elements * bits / 32 / (bits == 64 ? 64 : 32);
 }

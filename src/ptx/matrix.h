@@ -32,6 +32,12 @@ const struct fgs__product *fgs__product_part(const struct fgs__ptx_insn *i,
 unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
                            enum fgs__ptx_type t);
 
+/* Of a sparse product: columns of a chunk of A, of which two (four of 4 bits,
+ * one of 32) are there, and how many of four lanes hold the places of those;
+ * 0 = it is not sparse. */
+unsigned fgs__product_chunk(enum fgs__ptx_type a);
+unsigned fgs__product_lanes(const struct fgs__product *p, enum fgs__ptx_type a);
+
 /* Bits of an element as it lies in registers. */
 unsigned fgs__product_bits(enum fgs__ptx_type t);
 

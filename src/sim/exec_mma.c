@@ -19,6 +19,25 @@ RUN(bits)
 RUN(f64)
 RUN(quads)
 
+/* A has half of its elements. */
+#define SPARSE(name)                                                           \
+    HANDLER(sparse_##name)                                                     \
+    {                                                                          \
+        struct fgs__sim_product p = *fgs__sim_product_of(i);                   \
+        uint8_t at[TILE_M * FGS__SIM_SPARSE];                                  \
+        if (!fgs__sim_matrix_all(w, i) ||                                      \
+            !fgs__sim_matrix_places(w, i, &p, at))                             \
+            return NULL;                                                       \
+        p.at = at;                                                             \
+        FGS__LEVEL(fgs__mma_##name)(w, &p, p.op[0], p.op[1], p.op[2],          \
+                                    p.op[3]);                                  \
+        return i + 1;                                                          \
+    }
+SPARSE(half)
+SPARSE(tf32)
+SPARSE(fp8)
+SPARSE(int)
+
 /* wmma: a register of D may be one of A, B or C, so all tiles are made before
  * any is written.  Those of tf32 take two steps of four columns of A each, as
  * the assembler has it. */
@@ -103,6 +122,22 @@ static fgs__sim_fn pick(const struct fgs__sim_product *p, unsigned shape)
     }
 }
 
+static fgs__sim_fn pick_sparse(unsigned type)
+{
+    switch (type) {
+    case FGS__T_F16:
+    case FGS__T_BF16:
+        return sparse_half;
+    case FGS__T_TF32:
+        return sparse_tf32;
+    case FGS__T_E4M3:
+    case FGS__T_E5M2:
+        return sparse_fp8;
+    default:
+        return sparse_int;
+    }
+}
+
 static const uint8_t groups[] = {
     FGS__G_ALIGNED, FGS__G_SHAPE, FGS__G_ORDER_A, FGS__G_ORDER_B,
     FGS__G_ROUND,   FGS__G_POPC,  FGS__G_BOOL,    FGS__G_SATFINITE};
@@ -121,6 +156,7 @@ bool FGS__LEVEL(fgs__sim_sel_mma)(struct fgs__sim_decoder *d,
     out->imm = (int64_t)(uintptr_t)p;
     out->blocks = true;
     out->run = p->tiles ? pick_tiles(p->type[FGS__MATRIX_A])
+        : p->lanes      ? pick_sparse(p->type[FGS__MATRIX_A])
                         : pick(p, src->mod[FGS__G_SHAPE]);
     return true;
 }

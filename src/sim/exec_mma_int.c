@@ -4,7 +4,7 @@
 
 /* ------------------------------------------------------------- integers -- */
 
-enum { INT_K = 64 };
+enum { INT_K = 128 };
 
 struct int_tile {
     /* Sums of up to 64 products of bytes are exact in f32. */
@@ -62,11 +62,11 @@ static FGS__INLINE void load_int_b(struct int_tile *t, const l_u32 *reg, int r,
 static FGS__INLINE void load_ints(const struct fgs__sim_warp *w,
                                   struct int_tile *t, const fgs__sim_ref *a,
                                   const fgs__sim_ref *b, int m, int k, int bits,
-                                  bool a_sign, bool b_sign)
+                                  bool a_sign, bool b_sign, const uint8_t *at)
 {
     int block = QUAD * 32 / bits;
 
-    for (int r = 0; r < m * k / block / GROUP; r++)
+    for (int r = 0; r < (at ? k / 2 : k) * m / block / GROUP; r++)
         load_int_a(t, mma_reg(w, a[r]), r, m, bits, a_sign);
     for (int r = 0; r < k / block; r++)
         load_int_b(t, mma_reg(w, b[r]), r, bits, b_sign);
@@ -128,6 +128,18 @@ static void add_products(struct int_tile *t, int k, bool saturate)
     }
 }
 
+/* The elements of a sparse A to their columns, zeros between them. */
+static void spread(struct int_tile *t, const uint8_t *at, int k)
+{
+    float a[FGS__SIM_SPARSE][TILE_M];
+
+    memcpy(a, t->a, (size_t)k / 2 * sizeof *a);
+    memset(t->a, 0, (size_t)k * sizeof *a);
+    for (int q = 0; q < k / 2; q++)
+        for (int m = 0; m < TILE_M; m++)
+            t->a[at[m * FGS__SIM_SPARSE + q]][m] = a[q][m];
+}
+
 MMA_TILE(FGS__LEVEL(fgs__mma_int))
 {
     unsigned ta = p->type[FGS__MATRIX_A], tb = p->type[FGS__MATRIX_B];
@@ -139,9 +151,11 @@ MMA_TILE(FGS__LEVEL(fgs__mma_int))
     if (m == GROUP)
         memset(&t, 0, sizeof t);
     if (ta == FGS__T_S8 || ta == FGS__T_U8)
-        load_ints(w, &t, a, b, m, p->k, 8, a_sign, b_sign);
+        load_ints(w, &t, a, b, m, p->k, 8, a_sign, b_sign, p->at);
     else
-        load_ints(w, &t, a, b, m, p->k, 4, a_sign, b_sign);
+        load_ints(w, &t, a, b, m, p->k, 4, a_sign, b_sign, p->at);
+    if (p->at)
+        spread(&t, p->at, p->k);
     load_sums(w, &t, c, m);
     add_products(&t, p->k, p->saturate);
     store_sums(w, &t, d, m);

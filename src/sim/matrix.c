@@ -10,6 +10,8 @@ static bool is_matrix(const struct fgs__sim_insn *i)
     case FGS__OP_STMATRIX:
     case FGS__OP_MOVMATRIX:
     case FGS__OP_MMA:
+    case FGS__OP_MMA_SP:
+    case FGS__OP_MMA_SP_ORDERED:
     case FGS__OP_WMMA:
     case FGS__OP_WMMA_XOR:
     case FGS__OP_WMMA_AND:
@@ -80,6 +82,80 @@ static bool take_fragment(struct fgs__sim_decoder *d,
     return true;
 }
 
+/*
+ * Metadata of a sparse A, as an H200 reads it: 4 bits a chunk, two places of
+ * 2 bits, low first.  With elements of 16 and 32 bits a lane holds 4 chunks of
+ * row g and as many of row g + 8; with smaller ones 8 chunks of one of them.
+ */
+static uint32_t places_of(const struct fgs__sim_warp *w,
+                          const struct fgs__sim_product *p, unsigned row,
+                          unsigned chunk, uint32_t *lane)
+{
+    enum fgs__ptx_type a = (enum fgs__ptx_type)p->type[FGS__MATRIX_A];
+    const uint32_t *reg = fgs__sim_at(w, p->places);
+    bool high = row >= 8;
+    uint32_t n;
+
+    *lane = row % 8 * 4 + p->selector * p->lanes;
+    if (fgs__product_bits(a) >= 16) {
+        *lane += chunk / 4;
+        n = chunk % 4 + (high ? 4 : 0);
+    } else {
+        *lane += chunk / 8 * 2 + high;
+        n = chunk % 8;
+    }
+    return reg[*lane] >> 4 * n & 15;
+}
+
+bool fgs__sim_matrix_places(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i,
+                            const struct fgs__sim_product *p, uint8_t *at)
+{
+    for (unsigned row = 0; row < 16; row++)
+        for (unsigned c = 0; c < (unsigned)p->k / p->chunk; c++) {
+            uint32_t lane, v = places_of(w, p, row, c, &lane);
+            uint32_t low = v & 3, high = v >> 2;
+            uint8_t *to = at + row * FGS__SIM_SPARSE + c * p->chunk / 2;
+            bool one = p->chunk == 2; /* 0100 or 1110: one place of two */
+
+            if (one ? v != 4 && v != 14
+                    : low == high || (p->ordered && low > high)) {
+                fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                    (int)lane, "metadata 0x%x of chunk %u in "
+                                    "row %u of A names no places", v, c, row);
+                return false;
+            }
+            low = c * p->chunk + (one ? v == 14 : low * p->chunk / 4);
+            high = c * p->chunk + high * p->chunk / 4;
+            to[0] = (uint8_t)low;
+            if (p->chunk == 4)
+                to[1] = (uint8_t)high;
+            if (p->chunk < 8)
+                continue;
+            to[1] = (uint8_t)(low + 1);
+            to[2] = (uint8_t)high;
+            to[3] = (uint8_t)(high + 1);
+        }
+    return true;
+}
+
+static bool take_places(struct fgs__sim_decoder *d,
+                        const struct fgs__ptx_insn *src,
+                        const struct fgs__product *row,
+                        struct fgs__sim_product *p)
+{
+    enum fgs__ptx_type a = (enum fgs__ptx_type)p->type[FGS__MATRIX_A];
+
+    p->lanes = (uint8_t)fgs__product_lanes(row, a);
+    if (!p->lanes)
+        return true;
+    p->chunk = (uint8_t)fgs__product_chunk(a);
+    p->ordered = src->op == FGS__OP_MMA_SP_ORDERED;
+    p->selector = (uint8_t)src->operand[5].imm;
+    p->places = fgs__sim_ref_of(d, &src->operand[4], FGS__T_B32);
+    return p->places != FGS__SIM_NOREF;
+}
+
 /* Products of wmma are two tiles of 16 x 8, or one of 8 x 8.  One that is
  * wide instead of tall is done with its columns as rows. */
 static void make_tiles(struct fgs__sim_product *p, unsigned m, unsigned n)
@@ -136,8 +212,8 @@ struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
                            wide ? FGS__T_F64 : FGS__T_B32, p->op[k]))
             return NULL;
     }
-    if (src->op == FGS__OP_MMA)
-        return p;
+    if (row->op != FGS__OP_WMMA)
+        return take_places(d, src, row, p) ? p : NULL;
     make_tiles(p, row->m, row->n);
     p->scratch = fgs__sim_matrix_scratch(d);
     return p;

@@ -31,6 +31,10 @@ struct fgs__sim_product {
     bool saturate, xor_bits, a_col, b_row;
     uint8_t tiles, step[4]; /* of wmma: registers from tile to tile           */
     fgs__sim_ref scratch;   /* where its D is made                            */
+    fgs__sim_ref places;    /* of a sparse one: where elements of A belong    */
+    uint8_t lanes, selector, chunk; /* 0 lanes = it is not sparse             */
+    bool ordered;
+    const uint8_t *at;      /* while it runs: columns of A, NULL = all        */
 };
 
 static inline const struct fgs__sim_product *
@@ -38,6 +42,13 @@ fgs__sim_product_of(const struct fgs__sim_insn *i)
 {
     return (const struct fgs__sim_product *)(uintptr_t)i->imm;
 }
+
+/* Columns of the elements that A has, a row each; a fault and false where the
+ * places are none.  `at` has room for 16 rows of FGS__SIM_SPARSE. */
+enum { FGS__SIM_SPARSE = 64 };
+bool fgs__sim_matrix_places(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i,
+                            const struct fgs__sim_product *p, uint8_t *at);
 
 /* A place in the bank, of FGS__SIM_FRAGMENT registers, for what is made
  * within one instruction. */

@@ -50,6 +50,7 @@ static const struct element elements[] = {
     { "e4m3", 8, 4 }, { "e5m2", 8, 5 },  { "f64", 64, 11 }, { "s32", 32, 0 },
     { "s8", 8, 0 },   { "u8", 8, 0 },    { "s4", 4, 0 },    { "u4", 4, 0 },
     { "b1", 1, 0 },
+    { "places", 4, 1 }, { "halves", 4, 1 },
 };
 
 static const struct element *element_of(const char *word)
@@ -104,10 +105,25 @@ static uint64_t number(const struct element *e, unsigned temper)
     return sign | exp << low | frac;
 }
 
+/* Metadata of a chunk: two of four places, or one of two of 32 bits. */
+static uint64_t place(const struct element *e)
+{
+    uint64_t low = any() % 4;
+
+    if (!strcmp(e->word, "halves"))
+        return any() % 2 ? 4 : 14;
+    return low | (low + 1 + any() % 3) % 4 << 2;
+}
+
 static uint64_t word_of(const struct element *e, unsigned width,
                         unsigned temper)
 {
     uint64_t w = 0;
+
+    for (unsigned k = 0; e->bits == 4 && e->exponent && k < width; k += 4)
+        w |= place(e) << k;
+    if (w)
+        return w;
 
     if (!e->exponent)
         return temper % 2 ? any() >> (64 - width) : any() % 2 ? 0 : UINT32_MAX;
@@ -119,8 +135,8 @@ static uint64_t word_of(const struct element *e, unsigned width,
 /* ----------------------------------------------------------------- forms -- */
 
 struct form {
-    const char *words, *type[4]; /* of D, A, B, C */
-    unsigned regs[4];
+    const char *words, *type[5]; /* of D, A, B, C, metadata */
+    unsigned regs[6]; /* of each, then the selector */
 };
 
 static const struct form list[] = {
@@ -172,6 +188,28 @@ static const struct form list[] = {
     { H "m16n8k256.row.col.s32.b1.b1.s32.and.popc",
       { "s32", "b1", "b1", "s32" }, { 4, 4, 2, 4 } },
 #undef H
+#define S "mma.sp.sync.aligned."
+    { S "m16n8k16.row.col.f32.f16.f16.f32",
+      { "f32", "f16", "f16", "f32", "places" }, { 4, 2, 2, 4, 1, 3 } },
+    { S "m16n8k32.row.col.f16.f16.f16.f16",
+      { "f16", "f16", "f16", "f16", "places" }, { 2, 4, 4, 2, 1, 1 } },
+    { S "m16n8k32.row.col.f32.bf16.bf16.f32",
+      { "f32", "bf16", "bf16", "f32", "places" }, { 4, 4, 4, 4, 1, 0 } },
+    { S "m16n8k8.row.col.f32.tf32.tf32.f32",
+      { "f32", "tf32", "tf32", "f32", "halves" }, { 4, 2, 2, 4, 1, 2 } },
+    { S "m16n8k16.row.col.f32.tf32.tf32.f32",
+      { "f32", "tf32", "tf32", "f32", "halves" }, { 4, 4, 4, 4, 1, 1 } },
+    { S "m16n8k64.row.col.f32.e4m3.e5m2.f32",
+      { "f32", "e4m3", "e5m2", "f32", "places" }, { 4, 4, 4, 4, 1, 0 } },
+    { S "m16n8k32.row.col.s32.u8.s8.s32",
+      { "s32", "u8", "s8", "s32", "places" }, { 4, 2, 2, 4, 1, 1 } },
+    { S "m16n8k64.row.col.satfinite.s32.s8.u8.s32",
+      { "s32", "s8", "u8", "s32", "places" }, { 4, 4, 4, 4, 1, 0 } },
+    { S "m16n8k64.row.col.s32.s4.u4.s32",
+      { "s32", "s4", "u4", "s32", "places" }, { 4, 2, 2, 4, 1, 1 } },
+    { S "m16n8k128.row.col.satfinite.s32.u4.s4.s32",
+      { "s32", "u4", "s4", "s32", "places" }, { 4, 4, 4, 4, 1, 0 } },
+#undef S
 #define W "wmma.mma.sync.aligned."
     { W "row.col.m16n16k16.f32.f32", { "f32", "f16", "f16", "f32" },
       { 8, 8, 8, 8 } },
@@ -190,12 +228,18 @@ static const struct form list[] = {
 #undef W
 };
 
+/* Registers of a thread that are read. */
+static unsigned ins_of(const struct form *f)
+{
+    return f->regs[1] + f->regs[2] + f->regs[3] + f->regs[4];
+}
+
 /* The unused halves of wmma's f16 fragments are what a load leaves there. */
 static void fill(const struct form *f, unsigned width, unsigned char *in)
 {
     for (unsigned warp = 0; warp < WARPS; warp++)
         for (unsigned lane = 0; lane < LANES; lane++)
-            for (unsigned k = 1; k < 4; k++)
+            for (unsigned k = 1; k < 5; k++)
                 for (unsigned r = 0; r < f->regs[k]; r++) {
                     uint64_t w = word_of(element_of(f->type[k]), width,
                                          warp % TEMPERS);
@@ -218,7 +262,7 @@ static void write_text(const struct form *f, unsigned width, char *text,
                        size_t size)
 {
     const char *type = width == 64 ? "f64" : "b32";
-    unsigned bytes = width / 8, ins = f->regs[1] + f->regs[2] + f->regs[3];
+    unsigned bytes = width / 8, ins = ins_of(f);
     unsigned offset = 0;
     size_t n;
 
@@ -226,7 +270,7 @@ static void write_text(const struct form *f, unsigned width, char *text,
         text, size,
         ".version 8.7\n.target sm_90\n.address_size 64\n"
         ".visible .entry k(.param .u64 p_in, .param .u64 p_out)\n{\n"
-        ".reg .%s %%d<8>, %%a<8>, %%b<8>, %%c<8>;\n"
+        ".reg .%s %%d<8>, %%a<8>, %%b<8>, %%c<8>, %%e<1>;\n"
         ".reg .u32 %%t, %%w;\n.reg .u64 %%in, %%out;\n"
         "ld.param.u64 %%in, [p_in];\nld.param.u64 %%out, [p_out];\n"
         "mov.u32 %%t, %%tid.x;\nmov.u32 %%w, %%ctaid.x;\n"
@@ -234,16 +278,19 @@ static void write_text(const struct form *f, unsigned width, char *text,
         "mad.wide.u32 %%in, %%t, %u, %%in;\n"
         "mad.wide.u32 %%out, %%t, %u, %%out;\n",
         type, ins * bytes, f->regs[0] * bytes);
-    for (unsigned k = 1; k < 4; k++)
+    for (unsigned k = 1; k < 5; k++)
         for (unsigned r = 0; r < f->regs[k]; r++, offset += bytes)
             n += (size_t)snprintf(text + n, size - n,
                                   "ld.global.%s %%%c%u, [%%in+%u];\n", type,
-                                  "dabc"[k], r, offset);
+                                  "dabce"[k], r, offset);
     n += (size_t)snprintf(text + n, size - n, "%s ", f->words);
     n = put_regs(text, n, size, 'd', f->regs[0], ", ");
     n = put_regs(text, n, size, 'a', f->regs[1], ", ");
     n = put_regs(text, n, size, 'b', f->regs[2], ", ");
-    n = put_regs(text, n, size, 'c', f->regs[3], ";\n");
+    n = put_regs(text, n, size, 'c', f->regs[3], "");
+    n += f->regs[4] ? (size_t)snprintf(text + n, size - n, ", %%e0, %u;\n",
+                                       f->regs[5])
+                    : (size_t)snprintf(text + n, size - n, ";\n");
     for (unsigned r = 0; r < f->regs[0]; r++)
         n += (size_t)snprintf(text + n, size - n,
                               "st.global.%s [%%out+%u], %%d%u;\n", type,
@@ -255,7 +302,7 @@ static void write_text(const struct form *f, unsigned width, char *text,
 static void dump(const struct form *f, size_t warp, const unsigned char *in,
                  const unsigned char *soft_out, const unsigned char *real_out)
 {
-    unsigned ins = f->regs[1] + f->regs[2] + f->regs[3], outs = f->regs[0];
+    unsigned ins = ins_of(f), outs = f->regs[0];
     const char *dir = getenv("FGS_GEN_DUMP");
     uint32_t w;
     char path[512];
@@ -286,10 +333,10 @@ static void dump(const struct form *f, size_t warp, const unsigned char *in,
 /* Registers of the results that differ. */
 static unsigned compare(const struct form *f, unsigned width)
 {
-    static unsigned char in[WARPS * LANES * 3 * MOST * 8];
+    static unsigned char in[WARPS * LANES * (3 * MOST + 1) * 8];
     static unsigned char a[WARPS * LANES * MOST * 8], b[sizeof a];
     static char text[8192];
-    unsigned ins = f->regs[1] + f->regs[2] + f->regs[3], differ = 0;
+    unsigned ins = ins_of(f), differ = 0;
     struct gen_launch l = { .text = text, .ptx = 87, .blocks = WARPS,
                             .threads = LANES };
 
