@@ -43,6 +43,26 @@ static bool run_assert(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return false;
 }
 
+/* cudaGraphSetConditional(handle, value): see cond.h. */
+static bool set_conditional(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i, int lane,
+                            const uint64_t *arg, uint64_t *result)
+{
+    struct fgs__sim_alloc_info info;
+
+    (void)result;
+    if (!fgs__sim_mem_info(w->block->sm->mem, arg[0], &info) ||
+        info.kind != FGS__SIM_MEM_COND || info.range.lo != arg[0]) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
+                            "%#llx is no handle of a conditional node",
+                            (unsigned long long)arg[0]);
+        return false;
+    }
+    __atomic_store_n((uint32_t *)(void *)info.range.host, (uint32_t)arg[1],
+                     __ATOMIC_RELAXED);
+    return true;
+}
+
 static const struct {
     const char *name;
     uint32_t params, rets;
@@ -52,6 +72,7 @@ static const struct {
     { "__assertfail", 5, 0, run_assert },
     { "malloc", 1, 1, fgs__sim_malloc },
     { "free", 1, 0, fgs__sim_free },
+    { "cudaGraphSetConditional", 2, 0, set_conditional },
 };
 
 static uint32_t length(const struct fgs__ptx_sym *v)

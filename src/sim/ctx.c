@@ -1,5 +1,5 @@
 /* ctx.c -- contexts, and the calling thread's stack of them */
-#include "sim/graph.h"
+#include "sim/cond.h"
 
 /* The driver keeps the current contexts of a host thread; handles, so that a
  * destroyed one is noticed. */
@@ -102,6 +102,7 @@ static void free_contents(struct fgs__sim_ctx *ctx)
         fgs__sim_stream_free(ctx->streams);
     fgs__sim_mark_drop(ctx->dev, ctx->gate);
     fgs__sim_leases_free(ctx);
+    fgs__sim_conds_free(ctx);
     fgs__sim_print_free(ctx);
     fgs__sim_heap_free(ctx);
     fgs__sim_arrays_free(ctx);

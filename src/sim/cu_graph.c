@@ -257,7 +257,9 @@ CUresult fgs__sim_add_child(const struct fgs__sim_place *p, CUgraph graph,
     if (!child || child->instantiated || graph == p->graph ||
         (move && child->owned))
         r = CUDA_ERROR_INVALID_VALUE;
-    else if (!move && fgs__sim_graph_unique(child))
+    else if (child->parent ||
+             fgs__sim_graph_holds(child, CU_GRAPH_NODE_TYPE_CONDITIONAL) ||
+             (!move && fgs__sim_graph_unique(child)))
         r = CUDA_ERROR_NOT_SUPPORTED;
     else if (move)
         copy = child;

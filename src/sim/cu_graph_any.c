@@ -1,5 +1,5 @@
 /* cu_graph_any.c -- entry points: nodes of any type by one call */
-#include "sim/graph.h"
+#include "sim/cond.h"
 
 /* What is not there, semaphores of other programming interfaces, or cannot be
  * set. */
@@ -68,6 +68,8 @@ CUresult fgs__sim_cuGraphAddNode_v3(CUgraphNode *out, CUgraph graph,
         return fgs__sim_add_alloc(&at, &p->u.alloc);
     if (p->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
         return fgs__sim_add_free(&at, p->u.free.dptr);
+    if (p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        return fgs__sim_add_cond(&at, &p->u.conditional);
     return absent(p->type);
 }
 
@@ -150,6 +152,8 @@ CUresult fgs__sim_cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams *p)
                                                        &p->u.event.event);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
         return fgs__sim_cuGraphEventWaitNodeGetEvent(node, &p->u.event.event);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return fgs__sim_cond_params(node, &p->u.conditional);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         return fgs__sim_cuGraphMemAllocNodeGetParams(node, &p->u.alloc);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:

@@ -1,5 +1,5 @@
 /* cu_graph_run.c -- entry points: instantiation, launch, update of graphs */
-#include "sim/graph.h"
+#include "sim/cond.h"
 
 static bool lives(const struct fgs__sim_graph *g)
 {
@@ -33,8 +33,10 @@ static CUresult instantiate(CUgraphExec *out, CUgraph graph,
         r = CUDA_ERROR_NOT_SUPPORTED;
     else if (!out || flags & ~known)
         r = CUDA_ERROR_INVALID_VALUE;
-    else if (fgs__sim_graph_unique(g) && lives(g))
+    else if (g->parent || (fgs__sim_graph_unique(g) && lives(g)))
         r = CUDA_ERROR_NOT_SUPPORTED;
+    else if (!fgs__sim_conds_good(g))
+        r = CUDA_ERROR_INVALID_VALUE;
     else
         r = fgs__sim_graph_copy(&exec, g, true);
     if (r)
@@ -182,6 +184,12 @@ static void number(struct fgs__sim_graph *g)
         o->mark = n++;
 }
 
+static bool same_cond(const struct fgs__sim_bodies *a,
+                      const struct fgs__sim_bodies *b)
+{
+    return a->cond == b->cond && a->type == b->type && a->size == b->size;
+}
+
 struct fgs__sim_node *fgs__sim_graph_differs(struct fgs__sim_graph *old,
                                              struct fgs__sim_graph *now,
                                              CUgraphExecUpdateResult *why)
@@ -200,6 +208,9 @@ struct fgs__sim_node *fgs__sim_graph_differs(struct fgs__sim_graph *old,
         *why = CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
         if (a->op && a->op->kind == FGS__SIM_OP_LEASE &&
             a->op->u.lease.lease != b->op->u.lease.lease)
+            return b;
+        if (a->op && a->op->kind == FGS__SIM_OP_COND &&
+            !same_cond(a->op->u.cond.bodies, b->op->u.cond.bodies))
             return b;
         *why = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         for (size_t i = 0; i < a->deps.count; i++) {

@@ -134,6 +134,7 @@ struct fgs__sim_ctx {
     struct fgs__sim_graph *graphs; /* instantiated ones too                  */
     struct fgs__sim_array *arrays; /* array.h                                */
     struct fgs__sim_lease *leases; /* memory of graphs: lease.c              */
+    struct fgs__sim_cond *conds; /* values of conditional nodes: cond.h      */
     struct fgs__sim_mark *gate; /* all streams wait for it, NULL = for none  */
 };
 
@@ -262,7 +263,8 @@ enum fgs__sim_op_kind {
     FGS__SIM_OP_WAIT,
     FGS__SIM_OP_HOST,
     FGS__SIM_OP_VALUES,
-    FGS__SIM_OP_LEASE
+    FGS__SIM_OP_LEASE,
+    FGS__SIM_OP_COND
 };
 enum fgs__sim_op_state {
     FGS__SIM_OP_QUEUED,
@@ -309,6 +311,10 @@ struct fgs__sim_op {
             struct fgs__sim_lease *lease; /* held                            */
             bool on;
         } lease;
+        struct {
+            struct fgs__sim_bodies *bodies; /* held; cond.h                  */
+            struct fgs__sim_mark *round; /* end of the body that runs        */
+        } cond;
         struct fgs__sim_mark *mark;
         struct {
             CUhostFn fn;

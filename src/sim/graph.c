@@ -1,5 +1,5 @@
 /* graph.c -- graphs: nodes, edges, copies */
-#include "sim/graph.h"
+#include "sim/cond.h"
 
 static const CUgraphEdgeData plain;
 
@@ -91,6 +91,7 @@ void fgs__sim_graph_free(struct fgs__sim_graph *g)
         g->head = n->next;
         release_node(n);
     }
+    fgs__sim_conds_drop(g);
     fgs__sim_mark_drop(dev, g->last);
     fgs__sim_users_drop(dev, &g->users);
     fgs__sim_handle_free(&dev->handles, g->handle);
@@ -102,10 +103,12 @@ void fgs__sim_graphs_free(struct fgs__sim_ctx *ctx)
     struct fgs__sim_graph *g = ctx->graphs;
 
     while (g) {
-        while (g->owned) /* its node takes it along */
+        while (g && g->owned) /* its node or op takes it along */
             g = g->next;
-        fgs__sim_graph_free(g);
-        g = ctx->graphs;
+        if (g) {
+            fgs__sim_graph_free(g);
+            g = ctx->graphs;
+        }
     }
 }
 
@@ -276,6 +279,11 @@ static struct fgs__sim_node *copy_node(struct fgs__sim_graph *to,
 
     if (n->op && !op)
         return NULL;
+    if (flat && op && op->kind == FGS__SIM_OP_COND &&
+        !fgs__sim_bodies_flatten(op)) {
+        fgs__sim_op_free(op);
+        return NULL;
+    }
     out = fgs__sim_node_add(to, n->type, op, NULL);
     if (!out)
         return NULL;

@@ -50,7 +50,8 @@ struct fgs__sim_graph {
     struct fgs__sim_node *head, **tail;
     size_t count;
     bool instantiated;
-    bool owned;                /* by a child graph node                      */
+    bool owned;                /* by a child graph or conditional node       */
+    struct fgs__sim_graph *parent; /* of a body: its node's graph            */
     unsigned long long flags;
     unsigned int id;           /* no other one of the process has it         */
     unsigned int made_of;      /* of an instantiated one: that graph's id    */

@@ -7,7 +7,7 @@
  * A kernel that follows one kernel by a programmatic edge stands right behind
  * it in the lane, as in a stream with programmatic serialization.
  */
-#include "sim/graph.h"
+#include "sim/cond.h"
 
 bool fgs__sim_op_wait_for(struct fgs__sim_op *op, struct fgs__sim_mark *m)
 {
@@ -52,6 +52,8 @@ struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
         out->u = op->u;
         if (op->kind == FGS__SIM_OP_LEASE)
             op->u.lease.lease->refs++;
+        if (op->kind == FGS__SIM_OP_COND)
+            op->u.cond.bodies->refs++;
         return out;
     }
     params = fgs__alloc(a, code->param_bytes + 16);
@@ -222,7 +224,7 @@ static CUresult make_all(struct fgs__sim_graph *g, struct fgs__sim_stream *s,
 {
     CUresult r = CUDA_SUCCESS;
 
-    run->begin = fgs__sim_op_make(s, FGS__SIM_OP_EMPTY);
+    run->begin = fgs__sim_conds_begin(g, s);
     run->end = fgs__sim_op_make(s, FGS__SIM_OP_EMPTY);
     if (!run->begin || !run->end || !fgs__sim_op_over(run->begin) ||
         !fgs__sim_op_over(run->end) ||

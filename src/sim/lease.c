@@ -190,5 +190,6 @@ bool fgs__sim_graph_fixed(const struct fgs__sim_graph *g)
 
 bool fgs__sim_graph_unique(const struct fgs__sim_graph *g)
 {
-    return fgs__sim_graph_fixed(g);
+    return g->parent || fgs__sim_graph_fixed(g) ||
+        fgs__sim_graph_holds(g, CU_GRAPH_NODE_TYPE_CONDITIONAL);
 }

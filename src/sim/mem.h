@@ -13,6 +13,7 @@ enum fgs__sim_memkind {
     FGS__SIM_MEM_POOL,   /* cuMemAllocAsync                                  */
     FGS__SIM_MEM_MAPPED, /* cuMemMap                                         */
     FGS__SIM_MEM_ARRAY,  /* of an array: no pointer of the program           */
+    FGS__SIM_MEM_COND,   /* the value of conditional nodes: cond.h           */
     FGS__SIM_MEM_GRAPH   /* of a graph: there while `access` is, lease.c     */
 };
 

@@ -4,7 +4,7 @@
  * behind the head run only as programmatic dependents of the kernel before
  * them.  The scheduler alone starts and frees ops.
  */
-#include "sim/lease.h"
+#include "sim/cond.h"
 
 struct fgs__sim_stream *fgs__sim_stream_make(struct fgs__sim_ctx *ctx,
                                              unsigned int flags)
@@ -153,6 +153,10 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
         break;
     case FGS__SIM_OP_VALUES:
         fgs__free(&dev->alloc, op->u.values.item);
+        break;
+    case FGS__SIM_OP_COND:
+        fgs__sim_bodies_drop(op->stream->ctx, op->u.cond.bodies);
+        fgs__sim_mark_drop(dev, op->u.cond.round);
         break;
     case FGS__SIM_OP_LEASE:
         fgs__sim_lease_drop(op->stream->ctx, op->u.lease.lease);

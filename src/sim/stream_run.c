@@ -2,7 +2,7 @@
  *
  * Called by the scheduler alone, with the device's lock held.
  */
-#include "sim/lease.h"
+#include "sim/cond.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -190,6 +190,10 @@ static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
     case FGS__SIM_OP_FREE:
         free_now(dev, op);
         break;
+    case FGS__SIM_OP_COND:
+        op->end_ps = later(ready, dev->now_ps);
+        fgs__sim_cond_step(op);
+        break;
     case FGS__SIM_OP_LEASE:
         fgs__sim_lease_run(op->stream->ctx, op->u.lease.lease,
                            op->u.lease.on);
@@ -286,6 +290,8 @@ static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
             fgs__sim_grid_start(dev, g);
         }
     }
+    if (op->kind == FGS__SIM_OP_COND && op->state == FGS__SIM_OP_RUNNING)
+        fgs__sim_cond_next(op);
     if (op->kind == FGS__SIM_OP_KERNEL && op->u.kernel.started &&
         !op->u.kernel.started->done && !fgs__sim_grid_pending(g))
         pass(op->u.kernel.started, dev->now_ps);

@@ -381,6 +381,17 @@ typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_st {
     unsigned int flags;
 } CUDA_BATCH_MEM_OP_NODE_PARAMS;
 
+typedef cuuint64_t CUgraphConditionalHandle;
+typedef unsigned int CUgraphConditionalNodeType;
+
+typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
+    CUgraphConditionalHandle handle;
+    CUgraphConditionalNodeType type;
+    unsigned int size;
+    CUgraph *phGraph_out;
+    CUcontext ctx;
+} CUDA_CONDITIONAL_NODE_PARAMS;
+
 /* Members that fgsync uses; the driver's union has 232 bytes. */
 typedef struct CUgraphNodeParams_st {
     CUgraphNodeType type;
@@ -405,6 +416,7 @@ typedef struct CUgraphNodeParams_st {
         } event; /* eventWait, eventRecord */
         CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
         CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+        CUDA_CONDITIONAL_NODE_PARAMS conditional;
         struct {
             CUdeviceptr dptr;
         } free;

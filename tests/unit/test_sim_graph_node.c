@@ -116,7 +116,7 @@ static void general_call_adds_every_type(void **state)
     assert_int_equal(got.u.memOp.paramArray[0].writeValue.value64, 5);
     OK(cuGraphNodeGetParams(n[4], &got));
     assert_ptr_equal(got.u.event.event, e);
-    p.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    p.type = 8; /* signals to semaphores of other interfaces */
     CU(cuGraphAddNode(&n[5], g, NULL, 0, &p), ERROR_NOT_SUPPORTED);
     p.type = 99;
     CU(cuGraphAddNode(&n[5], g, NULL, 0, &p), ERROR_INVALID_VALUE);
