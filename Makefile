@@ -75,7 +75,7 @@ PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in))
 PUBLIC = $(wildcard include/fgs/*.h include/fgs/*.cuh)
 DEVICE = $(wildcard include/fgs/device/*.cuh)
 
-EXAMPLES = $(B)/examples/readme
+EXAMPLES = $(B)/examples/readme $(B)/examples/rms_gemv
 UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
@@ -191,6 +191,16 @@ $(B)/examples/readme: $(B)/examples/readme.c $(B)/libfgs.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_C) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
 	    $(B)/libfgs.a $(LIBS) $(LINK)
+
+# A worked example of the device header.
+$(B)/examples/rms_gemv: tools/examples/rms_gemv.c $(B)/libfgs.a
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(BASE_C) $(FLAGS) -MMD -MP -MF $@.d -o $@ $< \
+	    $(B)/libfgs.a $(LIBS) $(LINK)
+example: $(B)/examples/rms_gemv
+	$(Q)$(if $(FGS_NVRTC),,FGS_NVRTC='$(firstword $(wildcard \
+	    $(abspath $(TOOLCHAIN_DIR))/nvidia/cu13/lib/libnvrtc.so.13) \
+	    libnvrtc.so.13)') $<
 
 # ---------------------------------------------------------------- tests --
 
@@ -457,7 +467,7 @@ help:
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
-.PHONY: all unit run check check-gpu check-clients fuzz \
+.PHONY: all unit run example check check-gpu check-clients fuzz \
         fuzz-run fuzz-build toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests modules
 .SECONDARY:

@@ -128,7 +128,7 @@ static inline bool compile_by(const char *lib, const char *source,
     char target[60], out[80], log[80], *text = NULL;
     char *argv[64] = { (char *)helper(), (char *)lib, (char *)source, out, log,
                        target, "--std=c++17", "--include-path=include" };
-    int argc = 8, status;
+    int argc = 8, status = 0;
     size_t size;
     pid_t pid;
 
