@@ -9,18 +9,13 @@
 #include "sim/meet.h"
 
 enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0, OP_DST = 2, OP_PRED = 3 };
-enum { AUX_FLIP = 0, AUX_RED = 1 };
+enum {
+    AUX_FLIP = 0,
+    AUX_RED = 1,
+    AUX_FIXED = 2 /* bits of the op[]s that are constants */
+};
 
 /* ------------------------------------------------------- block barriers -- */
-
-static uint32_t live_threads(const struct fgs__sim_block *b)
-{
-    uint32_t n = 0;
-
-    for (uint32_t k = 0; k < b->warps; k++)
-        n += (uint32_t)__builtin_popcount(b->warp[k].live);
-    return n;
-}
 
 enum { ALL = UINT32_MAX / 2 }; /* expected: whoever lives */
 
@@ -28,7 +23,7 @@ static bool full(const struct fgs__sim_block *b,
                  const struct fgs__sim_named_bar *bar)
 {
     return bar->arrived >=
-           (bar->expected == ALL ? live_threads(b) : bar->expected);
+           (bar->expected == ALL ? b->live : bar->expected);
 }
 
 /* Let the waiting threads go; the barrier can be used again at once. */
@@ -48,6 +43,8 @@ static bool uniform(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     const uint32_t *v = fgs__sim_at(w, i->op[op]);
 
     *out = v[__builtin_ctz(w->exec)];
+    if (i->aux[AUX_FIXED] >> op & 1)
+        return true;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int l = __builtin_ctz(m);
 
@@ -279,6 +276,22 @@ static bool select_warp(struct fgs__sim_decoder *d,
     return out->op[OP_MASK] != FGS__SIM_NOREF;
 }
 
+/* The number, and the count if there is one. */
+static bool take_counts(struct fgs__sim_decoder *d,
+                        const struct fgs__ptx_operand *number,
+                        const struct fgs__ptx_operand *count,
+                        struct fgs__sim_insn *out)
+{
+    out->op[OP_NUMBER] = fgs__sim_ref_of(d, number, FGS__T_U32);
+    out->op[OP_COUNT] = count ? fgs__sim_ref_of(d, count, FGS__T_U32)
+                              : FGS__SIM_NOREF;
+    out->aux[AUX_FIXED] = (uint32_t)(number->kind == FGS__O_INT) << OP_NUMBER;
+    if (count && count->kind == FGS__O_INT)
+        out->aux[AUX_FIXED] |= 1u << OP_COUNT;
+    return out->op[OP_NUMBER] != FGS__SIM_NOREF &&
+           (!count || out->op[OP_COUNT] != FGS__SIM_NOREF);
+}
+
 static bool select_red(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
                        struct fgs__sim_insn *out)
@@ -291,17 +304,11 @@ static bool select_red(struct fgs__sim_decoder *d,
                                                       : FGS__T_PRED);
     out->op[OP_PRED] = fgs__sim_ref_pred(d, &o[src->operands - 1],
                                          &out->aux[AUX_FLIP]);
-    out->op[OP_NUMBER] = fgs__sim_ref_of(d, &o[1], FGS__T_U32);
-    if (src->operands > 3)
-        out->op[OP_COUNT] = fgs__sim_ref_of(d, &o[2], FGS__T_U32);
-    else
-        out->op[OP_COUNT] = FGS__SIM_NOREF;
     out->run = run_red;
     out->blocks = true;
-    return out->op[OP_DST] != FGS__SIM_NOREF &&
-           out->op[OP_PRED] != FGS__SIM_NOREF &&
-           out->op[OP_NUMBER] != FGS__SIM_NOREF &&
-           (src->operands < 4 || out->op[OP_COUNT] != FGS__SIM_NOREF);
+    return take_counts(d, &o[1], src->operands > 3 ? &o[2] : NULL, out) &&
+           out->op[OP_DST] != FGS__SIM_NOREF &&
+           out->op[OP_PRED] != FGS__SIM_NOREF;
 }
 
 static const uint8_t groups[] = {FGS__G_ALIGNED, FGS__G_BAR_RED};
@@ -337,10 +344,5 @@ bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
     }
     out->run = arrives ? run_arrive : run_sync;
     out->blocks = !arrives;
-    out->op[OP_NUMBER] = fgs__sim_ref_of(d, &o[0], FGS__T_U32);
-    out->op[OP_COUNT] = src->operands > 1
-                            ? fgs__sim_ref_of(d, &o[1], FGS__T_U32)
-                            : FGS__SIM_NOREF;
-    return out->op[OP_NUMBER] != FGS__SIM_NOREF &&
-           (src->operands < 2 || out->op[OP_COUNT] != FGS__SIM_NOREF);
+    return take_counts(d, &o[0], src->operands > 1 ? &o[1] : NULL, out);
 }

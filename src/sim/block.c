@@ -52,7 +52,7 @@ static void move_shared(struct fgs__sim_warp *w)
         const struct fgs__sim_const *k = &c->shared[i];
         uint64_t v = k->value + base;
 
-        fgs__sim_broadcast(w->bank + k->ref, v, k->bits);
+        fgs__sim_broadcast(w, k->ref, v, k->bits);
     }
 }
 
@@ -186,6 +186,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     b->ctaid[1] = (uint32_t)(linear / g->grid[0] % g->grid[1]);
     b->ctaid[2] = (uint32_t)(linear / g->grid[0] / g->grid[1]);
     b->warps = b->running = warps;
+    b->live = g->threads;
     b->warp = (struct fgs__sim_warp *)(void *)(p + l.warps);
     b->shared = (unsigned char *)p + l.shared;
     b->mbar_live = (uint8_t *)p + l.live;
@@ -217,19 +218,13 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t warps_ready(const struct fgs__sim_block *b)
 {
     uint64_t t = FGS__SIM_NEVER;
     uint32_t k;
 
     for (k = 0; k < b->warps; k++)
-        if (b->warp[k].live)
-            t = least(t, fgs__sim_warp_ready(&b->warp[k]));
+        t = least(t, fgs__sim_warp_ready(&b->warp[k]));
     return t;
 }
 
@@ -250,24 +245,31 @@ static void run_warp(struct fgs__sim_block *b, struct fgs__sim_warp *w,
         w->now_ps = sm->issue_ps;
 }
 
-static void run_window(struct fgs__sim_block *b, uint64_t stop)
+/* Until no warp can run before `stop`; when the first one can. */
+static uint64_t run_window(struct fgs__sim_block *b, uint64_t stop)
 {
     struct fgs__sim_warp *w;
+    uint64_t t, next;
     bool progress;
     uint32_t k, n;
 
     do {
         progress = false;
+        next = FGS__SIM_NEVER;
         for (n = 0; n < b->warps && !b->faulted; n++) {
             k = b->first + n;
             w = &b->warp[k < b->warps ? k : k - b->warps];
-            if (!w->live || fgs__sim_warp_ready(w) >= stop)
-                continue;
-            run_warp(b, w, stop);
-            progress = true;
+            t = fgs__sim_warp_ready(w);
+            if (t < stop) {
+                run_warp(b, w, stop);
+                progress = true;
+            } else {
+                next = least(next, t);
+            }
         }
         b->first = b->first + 1 < b->warps ? b->first + 1 : 0;
     } while (progress && !b->faulted);
+    return next;
 }
 
 /* Live threads, those that wait for the grids before, those that stand at the
@@ -361,8 +363,11 @@ static uint64_t land(struct fgs__sim_block *b, uint64_t now_ps)
 static uint64_t run_copies(struct fgs__sim_block *b)
 {
     uint32_t events = b->events;
-    uint64_t due = least(land(b, b->now_ps), fgs__sim_async_run(b, b->now_ps));
+    uint64_t due;
 
+    if (!b->copies && !b->sent && !b->requests && !b->async)
+        return FGS__SIM_NEVER;
+    due = least(land(b, b->now_ps), fgs__sim_async_run(b, b->now_ps));
     if (b->events != events && b->event_ps < b->now_ps)
         b->event_ps = b->now_ps;
     return due;
@@ -372,12 +377,14 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
                                        uint64_t until_ps, uint64_t *wake_ps,
                                        uint64_t *end_ps)
 {
-    uint64_t due, t, stop;
+    uint64_t due, t, stop, ready;
+    uint32_t events = b->events;
 
-    *wake_ps = FGS__SIM_NEVER;
     /* A block that slept without a wake time goes on at the SM's. */
     if (b->now_ps < b->sm->now_ps)
         b->now_ps = b->sm->now_ps;
+    ready = warps_ready(b);
+    *wake_ps = FGS__SIM_NEVER;
     for (;;) {
         if (b->faulted || fgs__sim_stopped(b->grid) || over_limit(b))
             return FGS__SIM_FAULTED;
@@ -389,7 +396,7 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
         if (!b->running && due != FGS__SIM_NEVER) {
             if (fgs__sim_requests_orphaned(b))
                 return FGS__SIM_FAULTED;
-            due = land(b, later(b->now_ps, b->end_ps));
+            due = land(b, fgs__sim_later(b->now_ps, b->end_ps));
             if (b->faulted || fgs__sim_copies_orphaned(b))
                 return FGS__SIM_FAULTED;
         }
@@ -397,7 +404,11 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
             *end_ps = b->end_ps > b->now_ps ? b->end_ps : b->now_ps;
             return FGS__SIM_ENDED;
         }
-        t = least(warps_ready(b), due);
+        if (b->events != events) {
+            ready = warps_ready(b);
+            events = b->events;
+        }
+        t = least(ready, due);
         if (t == FGS__SIM_NEVER)
             return stuck(b);
         if (t >= until_ps) {
@@ -409,6 +420,7 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
         if (t == due)
             continue;
         stop = least(least(until_ps, t + WINDOW_PS), due);
-        run_window(b, stop);
+        ready = run_window(b, stop);
+        events = b->events;
     }
 }

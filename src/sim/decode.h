@@ -66,7 +66,8 @@ struct fgs__sim_sreg_slot {
 /* Is it the same for a warp of another block of the grid, on the same SM? */
 bool fgs__sim_sreg_steady(enum fgs__ptx_sreg sreg);
 /* Write a slot of a new warp; sreg.c. */
-void fgs__sim_broadcast(unsigned char *at, uint64_t v, unsigned bits);
+void fgs__sim_broadcast(struct fgs__sim_warp *w, fgs__sim_ref ref, uint64_t v,
+                        unsigned bits);
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
                         const struct fgs__sim_sreg_slot *s);
 

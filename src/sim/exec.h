@@ -128,6 +128,7 @@ struct fgs__sim_block {
     uint64_t issued;          /* warp instructions so far                    */
     uint32_t ctaid[3];
     uint32_t warps, running;  /* warps with live lanes                       */
+    uint32_t live;            /* lanes of all of them                        */
     struct fgs__sim_warp *warp;
     unsigned char *shared;    /* grid->shared_bytes, 128-byte aligned        */
     uint8_t *mbar_live;       /* a byte per 8 bytes of shared: initialized   */

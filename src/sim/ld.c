@@ -243,13 +243,19 @@ static const struct fgs__sim_insn *run_param(struct fgs__sim_warp *w,
     const struct fgs__sim_grid *g = w->block->grid;
     const uint64_t *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
     uint64_t at = base[0] + (uint64_t)i->imm, size = i->aux[FGS__SIM_AUX_BYTES];
+    char *reg = fgs__sim_at(w, i->op[0]);
     uint64_t v = 0;
 
-    if (w->exec != UINT32_MAX || at & (size - 1) ||
-        at > g->code->param_bytes || g->code->param_bytes - at < size)
+    if (at & (size - 1) || at > g->code->param_bytes ||
+        g->code->param_bytes - at < size)
         return run_ld(w, i);
     memcpy(&v, g->params + at, size == 4 ? 4 : 8);
-    w->sm->shapes->splat(fgs__sim_at(w, i->op[0]), v, (uint32_t)size);
+    if (FGS__LIKELY(w->exec == UINT32_MAX))
+        w->sm->shapes->splat(reg, v, (uint32_t)size);
+    else
+        for (uint32_t m = w->exec; m; m &= m - 1)
+            memcpy(reg + (size_t)fgs__sim_lane(m) * size, &v,
+                   size == 4 ? 4 : 8);
     fgs__sim_warp_delay(w, FGS__SIM_PARAM_PS);
     return i + 1;
 }

@@ -42,27 +42,31 @@ static bool look_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return true;
 }
 
-/* Do all lanes of a full warp ask the same of one object? */
+/* Do all running lanes ask the same of one object? */
 static bool alike(const struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 {
     bool state = !(i->aux[AUX_FACTS] & (PARITY | CONDITIONAL));
     uint32_t facts = i->aux[FGS__SIM_AUX_SPACE];
     const uint32_t *arg = fgs__sim_at(w, i->op[OP_ARG]);
-    const uint32_t *addr = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
-    uint32_t differ = 0;
+    const void *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
+    const uint32_t *low = base;
+    const uint64_t *wide = base;
+    int first = fgs__sim_lane(w->exec);
+    uint64_t differ = 0;
 
-    if (w->exec != UINT32_MAX || state)
+    if (state)
         return false;
     for (int l = 0; l < 32; l++)
-        differ |= arg[l] ^ arg[0];
+        differ |= (arg[l] ^ arg[first]) & (0 - (w->exec >> l & 1));
     if (facts & FGS__SIM_UNIFORM)
         return !differ;
     if (facts & FGS__SIM_ADDR32)
         for (int l = 0; l < 32; l++)
-            differ |= addr[l] ^ addr[0];
+            differ |= (low[l] ^ low[first]) & (0 - (w->exec >> l & 1));
     else
-        for (int l = 0; l < 64; l++)
-            differ |= addr[l] ^ addr[l & 1];
+        for (int l = 0; l < 32; l++)
+            differ |= (wide[l] ^ wide[first]) &
+                      (0 - (uint64_t)(w->exec >> l & 1));
     return !differ;
 }
 
@@ -70,18 +74,20 @@ static bool alike(const struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 static bool look(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                  struct found *f)
 {
-    if (!alike(w, i)) {
+    int first = fgs__sim_lane(w->exec);
+
+    if (!(w->exec & (w->exec - 1)) || !alike(w, i)) {
         for (uint32_t m = w->exec; m; m &= m - 1)
             if (!look_lane(w, i, fgs__sim_lane(m), f))
                 return false;
         return true;
     }
-    if (!look_lane(w, i, 0, f))
+    if (!look_lane(w, i, first, f))
         return false;
-    f->done = f->done ? UINT32_MAX : 0;
-    f->report = f->report ? UINT32_MAX : 0;
+    f->done = f->done ? w->exec : 0;
+    f->report = f->report ? w->exec : 0;
     if (f->done)
-        memset(f->value, f->value[0], sizeof f->value);
+        memset(f->value, f->value[first], sizeof f->value);
     return true;
 }
 

@@ -179,19 +179,18 @@ bool fgs__sim_sreg_steady(enum fgs__ptx_sreg s)
     }
 }
 
-void fgs__sim_broadcast(unsigned char *at, uint64_t v, unsigned bits)
+void fgs__sim_broadcast(struct fgs__sim_warp *w, fgs__sim_ref ref, uint64_t v,
+                        unsigned bits)
 {
-    uint32_t word = (uint32_t)v;
+    unsigned char *at = fgs__sim_at(w, ref);
     size_t lane;
 
     if (bits == 1) /* a predicate is one mask */
-        memcpy(at, &word, 4);
-    for (lane = 0; bits == 64 && lane < 32; lane++)
-        memcpy(at + lane * 8, &v, 8);
-    for (lane = 0; bits == 32 && lane < 32; lane++)
-        memcpy(at + lane * 4, &word, 4);
+        memcpy(at, &v, 4);
+    else if (bits >= 32)
+        w->sm->shapes->splat(at, v, bits / 8);
     for (lane = 0; (bits == 16 || bits == 8) && lane < 32; lane++)
-        memcpy(at + lane * (bits / 8), &word, bits / 8);
+        memcpy(at + lane * (bits / 8), &v, bits / 8);
 }
 
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
@@ -204,7 +203,7 @@ void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
     unsigned lane;
 
     if (same) {
-        fgs__sim_broadcast(at, v, s->bits);
+        fgs__sim_broadcast(w, s->ref, v, s->bits);
         return;
     }
     for (lane = 0; lane < 32; lane++) {

@@ -27,40 +27,13 @@ void fgs__sim_warp_start(struct fgs__sim_warp *w, uint32_t live)
     w->fair_ps = w->now_ps + FAIR_PS;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t ready_at(const struct fgs__sim_warp *w,
-                         const struct fgs__sim_split *s)
-{
-    const struct fgs__sim_block *b = w->block;
-
-    switch (s->wait) {
-    case FGS__SIM_READY:
-        return w->now_ps;
-    case FGS__SIM_WAIT_EVENT:
-        if (s->seen != b->events)
-            return later(w->now_ps, b->event_ps);
-        break;
-    case FGS__SIM_WAIT_DEPS:
-        if (atomic_load_explicit(&b->grid->deps_done, memory_order_acquire))
-            return later(w->now_ps, b->now_ps);
-        break;
-    default:
-        break;
-    }
-    return later(w->now_ps, s->wake_ps);
-}
-
-uint64_t fgs__sim_warp_ready(const struct fgs__sim_warp *w)
+uint64_t fgs__sim_warp_first(const struct fgs__sim_warp *w)
 {
     uint64_t best = FGS__SIM_NEVER, t;
     uint32_t k;
 
     for (k = 0; k < w->splits; k++) {
-        t = ready_at(w, &w->split[k]);
+        t = fgs__sim_split_ready(w, &w->split[k]);
         if (t < best)
             best = t;
     }
@@ -118,7 +91,7 @@ static int pick(struct fgs__sim_warp *w, uint64_t stop, bool fair)
 
     for (k = 0; k < w->splits; k++) {
         s = &w->split[k];
-        t = ready_at(w, s);
+        t = fgs__sim_split_ready(w, s);
         if (t >= stop || t > best_t)
             continue;
         if (best && t == best_t &&
@@ -227,16 +200,22 @@ void fgs__sim_warp_run(struct fgs__sim_warp *w, uint64_t stop_ps)
 {
     const struct fgs__sim_insn *i;
     struct fgs__sim_split *s;
+    uint64_t t;
     bool fair;
     int k;
 
     for (;;) {
         fair = w->now_ps >= w->fair_ps;
-        k = w->block->faulted ? -1 : pick(w, stop_ps, fair);
+        if (w->block->faulted || !w->splits)
+            return;
+        k = w->splits == 1 ? 0 : pick(w, stop_ps, fair);
         if (k < 0)
             return;
         s = &w->split[k];
-        w->now_ps = ready_at(w, s);
+        t = fgs__sim_split_ready(w, s);
+        if (t >= stop_ps)
+            return;
+        w->now_ps = t;
         s->wait = FGS__SIM_READY;
         s->turn = ++w->turn;
         w->cur = (uint32_t)k;
@@ -306,6 +285,7 @@ const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
 
     s->mask &= ~w->exec;
     w->live &= ~w->exec;
+    b->live -= (uint32_t)__builtin_popcount(w->exec);
     s->pc = i + 1;
     if (!s->mask)
         remove_split(w, w->cur);
@@ -315,7 +295,7 @@ const struct fgs__sim_insn *fgs__sim_warp_exit(struct fgs__sim_warp *w,
             w->split[k].wait = FGS__SIM_READY;
     if (!w->live) {
         b->running--;
-        b->end_ps = later(b->end_ps, w->now_ps);
+        b->end_ps = fgs__sim_later(b->end_ps, w->now_ps);
     }
     fgs__sim_block_event(b, w->now_ps);
     if (b->cluster || b->meets)
