@@ -356,11 +356,26 @@ static void check_mods(struct fgs__check *c)
     }
 }
 
+/* mad.f32 of targets below sm_20 names no rounding (ISA 9.7.3.6).  It is the
+ * fused one that keeps no subnormals, as the assembler makes it today. */
+static void complete(struct fgs__check *c)
+{
+    struct fgs__ptx_insn *i = c->i;
+
+    if (i->op == FGS__OP_MAD && i->type[0] == FGS__T_F32 &&
+        !i->mod[FGS__G_ROUND] && c->p->m->target_cc < 20) {
+        i->mod[FGS__G_ROUND] = FGS__M_RN;
+        i->mod[FGS__G_FTZ] = FGS__M_FTZ;
+        c->mod_at[FGS__G_ROUND] = c->mod_at[FGS__G_FTZ] = i->pos;
+    }
+}
+
 void fgs__check_insn(struct fgs__check *c)
 {
     struct fgs__parse *p = c->p;
 
     check_types(c);
+    complete(c);
     if (!p->failed)
         check_mods(c);
     if (!p->failed)
