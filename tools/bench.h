@@ -108,6 +108,7 @@ bool bench_example(const struct bench_asked *a, uint32_t threads,
 /* An instruction alone in a loop. */
 struct bench_handler {
     const char *text;
+    const char *why; /* it is slow, NULL = nothing is known                   */
     double rate; /* thread-instructions a CPU second                          */
 };
 /* All handlers that are measured, the slowest first, and the arithmetic loop

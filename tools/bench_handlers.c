@@ -21,40 +21,47 @@ static const char vars[] =
 static const char regs[] =
     ".reg .f64 %g<8>; .reg .b16 %h<8>;";
 
+#define LOCKED  "a locked operation of the host for each lane"
+#define CASES   "conversions that are rare go lane by lane"
+#define TABLE   "a table lookup in each lane, for the bits of a GPU"
+#define DIVIDES "vectors of the host do not divide integers"
+
+/* Those that are slow by their nature say why. */
 static struct bench_handler handlers[] = {
-#define I(text) {text, 0},
+#define I(text) {text, NULL, 0},
+#define R(text, why) {text, why, 0},
     I("add.f32 %f3, %f1, %f2;") I("add.rz.f32 %f3, %f1, %f2;")
     I("fma.rn.f32 %f3, %f0, %f1, %f2;") I("fma.rp.sat.f32 %f3, %f0, %f1, %f2;")
     I("div.rn.f32 %f3, %f0, %f1;") I("div.rn.f64 %g3, %g0, %g1;")
     I("fma.rn.f64 %g3, %g0, %g1, %g2;") I("sqrt.rn.f32 %f3, %f1;")
-    I("rsqrt.approx.f32 %f3, %f1;") I("rcp.rn.f32 %f3, %f1;")
-    I("sin.approx.f32 %f3, %f1;") I("lg2.approx.f32 %f3, %f1;")
-    I("ex2.approx.f32 %f3, %f1;") I("tanh.approx.f32 %f3, %f1;")
+    R("rsqrt.approx.f32 %f3, %f1;", TABLE) I("rcp.rn.f32 %f3, %f1;")
+    R("sin.approx.f32 %f3, %f1;", TABLE) R("lg2.approx.f32 %f3, %f1;", TABLE)
+    R("ex2.approx.f32 %f3, %f1;", TABLE) R("tanh.approx.f32 %f3, %f1;", TABLE)
     I("min.f32 %f3, %f0, %f1;") I("max.f64 %g3, %g0, %g1;")
     I("fma.rn.f16x2 %r4, %r3, %r3, %r3;") I("add.f16 %h3, %h0, %h1;")
     I("fma.rn.bf16x2 %r4, %r3, %r3, %r3;") I("mul.lo.u32 %r4, %r0, %r1;")
     I("mul.hi.s32 %r4, %r0, %r2;") I("mul.lo.u64 %d3, %d1, %d2;")
     I("mul.hi.u64 %d3, %d1, %d2;") I("mad.wide.u32 %d3, %r0, %r2, %d1;")
-    I("div.u32 %r4, %r2, %r1;") I("rem.s32 %r4, %r2, %r1;")
-    I("div.u64 %d3, %d2, %d1;") I("rem.s64 %d3, %d2, %d1;")
+    R("div.u32 %r4, %r2, %r1;", DIVIDES) R("rem.s32 %r4, %r2, %r1;", DIVIDES)
+    R("div.u64 %d3, %d2, %d1;", DIVIDES) R("rem.s64 %d3, %d2, %d1;", DIVIDES)
     I("shl.b32 %r4, %r0, %r1;") I("shr.s64 %d3, %d1, %r1;")
     I("shf.l.wrap.b32 %r4, %r0, %r2, %r1;") I("popc.b32 %r4, %r2;")
     I("clz.b64 %r4, %d1;") I("brev.b32 %r4, %r2;")
-    I("bfe.u32 %r4, %r2, 3, %r1;")
-    I("bfi.b32 %r4, %r2, %r0, 4, 8;") I("bfind.u32 %r4, %r2;")
-    I("fns.b32 %r4, %r2, 0, 3;") I("prmt.b32 %r4, %r0, %r2, 0x5140;")
-    I("lop3.b32 %r4, %r0, %r1, %r2, 0x96;") I("sad.u32 %r4, %r0, %r1, %r2;")
-    I("dp4a.u32.u32 %r4, %r0, %r2, %r1;") I("add.cc.u32 %r4, %r0, %r2;")
-    I("addc.u32 %r4, %r0, %r2;") I("setp.lt.f32 %p1, %f0, %f1;")
-    I("setp.ne.and.u64 %p1|%p2, %d1, %d2, %p0;")
-    I("selp.b32 %r4, %r0, %r2, %p0;")
-    I("slct.f32.s32 %f3, %f0, %f1, %r2;") I("set.lt.u32.f32 %r4, %f0, %f1;")
-    I("cvt.rn.f32.u32 %f3, %r2;") I("cvt.rzi.s32.f32 %r4, %f0;")
-    I("cvt.rn.f16.f32 %h3, %f1;") I("cvt.f32.f16 %f3, %h0;")
-    I("cvt.rn.bf16x2.f32 %r4, %f0, %f1;") I("cvt.rn.f32.f64 %f3, %g1;")
-    I("cvt.rni.s64.f64 %d3, %g0;") I("cvt.rn.f64.u64 %g3, %d1;")
+    I("bfe.u32 %r4, %r2, 3, %r1;") I("bfi.b32 %r4, %r2, %r0, 4, 8;")
+    I("bfind.u32 %r4, %r2;")
+    R("fns.b32 %r4, %r2, 0, 3;", "a loop over the bits in each lane")
+    I("prmt.b32 %r4, %r0, %r2, 0x5140;") I("lop3.b32 %r4, %r0, %r1, %r2, 0x96;")
+    I("sad.u32 %r4, %r0, %r1, %r2;") I("dp4a.u32.u32 %r4, %r0, %r2, %r1;")
+    I("add.cc.u32 %r4, %r0, %r2;") I("addc.u32 %r4, %r0, %r2;")
+    I("setp.lt.f32 %p1, %f0, %f1;") I("setp.ne.and.u64 %p1|%p2, %d1, %d2, %p0;")
+    I("selp.b32 %r4, %r0, %r2, %p0;") I("slct.f32.s32 %f3, %f0, %f1, %r2;")
+    I("set.lt.u32.f32 %r4, %f0, %f1;") I("cvt.rn.f32.u32 %f3, %r2;")
+    I("cvt.rzi.s32.f32 %r4, %f0;") I("cvt.rn.f16.f32 %h3, %f1;")
+    I("cvt.f32.f16 %f3, %h0;") I("cvt.rn.bf16x2.f32 %r4, %f0, %f1;")
+    R("cvt.rn.f32.f64 %f3, %g1;", CASES) R("cvt.rni.s64.f64 %d3, %g0;", CASES)
+    R("cvt.rn.f64.u64 %g3, %d1;", CASES)
     I("cvt.rn.satfinite.e4m3x2.f32 %h3, %f0, %f1;")
-    I("cvt.rn.f16x2.e5m2x2 %r4, %h0;") I("cvt.sat.u8.s32 %r4, %r2;")
+    I("cvt.rn.f16x2.e5m2x2 %r4, %h0;") R("cvt.sat.u8.s32 %r4, %r2;", CASES)
     I("mov.b64 %d3, {%r0, %r2};") I("mov.b32 {%h3, %h4}, %r2;")
     I("copysign.f32 %f3, %f0, %f1;") I("testp.finite.f32 %p1, %f0;")
     I("ld.global.u32 %r4, [%d8];") I("ld.relaxed.gpu.global.u32 %r4, [%d8];")
@@ -63,16 +70,20 @@ static struct bench_handler handlers[] = {
     I("ld.shared.u32 %r4, [%r20];") I("ld.shared.u32 %r4, [%r22];")
     I("ld.param.u32 %r4, [p_n];") I("ld.global.u8 %r4, [%d8];")
     I("@%p0 add.u32 %r4, %r0, %r2;") I("@%p0 ld.global.u32 %r4, [%d8];")
-    I("atom.global.add.u32 %r4, [%d8], 1;") I("red.global.add.u32 [%out], 1;")
-    I("atom.shared.cas.b32 %r4, [%r20], 0, 1;")
-    I("atom.global.add.f32 %f3, [%d8], %f1;")
+    R("atom.global.add.u32 %r4, [%d8], 1;", LOCKED)
+    I("red.global.add.u32 [%out], 1;")
+    R("atom.shared.cas.b32 %r4, [%r20], 0, 1;", LOCKED)
+    R("atom.global.add.f32 %f3, [%d8], %f1;", LOCKED)
     I("shfl.sync.idx.b32 %r4, %r0, %r1, 31, -1;")
     I("vote.sync.all.pred %p1, %p0, -1;") I("redux.sync.add.u32 %r4, %r0, -1;")
-    I("match.any.sync.b32 %r4, %r1, -1;") I("activemask.b32 %r4;")
-    I("bar.warp.sync -1;") I("bar.sync 0;") I("membar.gl;")
-    I("cvta.to.global.u64 %d3, %d8;") I("isspacep.global %p1, %d8;")
-    I("mov.u32 %r4, %clock;") I("bra.uni L_@; L_@:") I("nanosleep.u32 0;")
+    R("match.any.sync.b32 %r4, %r1, -1;",
+       "each lane is compared with each other")
+    I("activemask.b32 %r4;") I("bar.warp.sync -1;") I("bar.sync 0;")
+    I("membar.gl;") I("cvta.to.global.u64 %d3, %d8;")
+    I("isspacep.global %p1, %d8;") I("mov.u32 %r4, %clock;")
+    I("bra.uni L_@; L_@:") I("nanosleep.u32 0;")
 #undef I
+#undef R
 };
 enum { HANDLERS = sizeof handlers / sizeof *handlers, COPIES = 8 };
 
