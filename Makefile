@@ -127,18 +127,20 @@ $(B)/src/%.$(1).o: src/%.c $(B)/flags
 endef
 $(foreach l,$(LEVELS),$(eval $(call lane_rule,$(l))))
 
-# The kernels' text as C arrays.
-$(B)/gen/embed_data.c: $(PTX) Makefile
+# The kernels' text as C arrays, and what NVRTC includes.
+EMBED = $(PTX) $(sort $(wildcard ptx/*.cu)) $(filter %.cuh,$(PUBLIC)) $(DEVICE)
+$(B)/gen/embed_data.c: $(EMBED) Makefile
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && { \
 	  echo '/* embed_data.c -- generated from ptx/ */'; \
 	  echo '#include "text/embed.h"'; n=0; \
-	  for f in $(PTX); do n=$$((n + 1)); \
+	  for f in $(EMBED); do n=$$((n + 1)); \
 	    echo "static const char text_$$n[] = {"; \
 	    od -An -v -tu1 $$f | sed 's/\([0-9][0-9]*\)/\1,/g'; echo '0};'; done; \
 	  echo 'const struct fgs__embedded fgs__embedded[] = {'; n=0; \
-	  for f in $(PTX); do n=$$((n + 1)); \
-	    echo "{ \"$${f#ptx/}\", text_$$n, sizeof text_$$n - 1 },"; done; \
+	  for f in $(EMBED); do n=$$((n + 1)); \
+	    f=$${f#ptx/}; \
+	    echo "{ \"$${f#include/}\", text_$$n, sizeof text_$$n - 1 },"; done; \
 	  echo '{ 0, 0, 0 } };'; } > $@.new && mv $@.new $@
 
 # Every symbol of the driver API, from the tables.

@@ -53,7 +53,7 @@ ENTRY(STEM)(const float *p_in, char *p_mid, void *p_out, fgs::u64 p_tiles,
             fgs::u64 p_max_tries, fgs::u64 p_work_ns, fgs::u64 p_fault_tile,
             fgs::u32 p_fault_chunk)
 {
-    extern __shared__ __align__(128) unsigned char tile[]; /* STORE_BULK     */
+    extern __shared__ __align__(128) unsigned char tile[]; /* WITH_BULK      */
     const fgs::u32 t = threadIdx.x;
     const fgs::u64 here = blockIdx.x;
     const fgs::site at = { p_ctl, p_rec, here, fgs::role_producer };
@@ -94,17 +94,17 @@ ENTRY(STEM)(const float *p_in, char *p_mid, void *p_out, fgs::u64 p_tiles,
         c = fgs::pack<element, AWAY>(y);
         if (WITH_NEG0 && is_fault(i))
             c = fgs::sentinels<element>();
-        if constexpr (STORE_BULK)
+        if constexpr (WITH_BULK)
             fgs::chunk_at(tile, i) = c;
         if (is_hole(i, c)) {
             hole = true;
             if (!is_fault(i))
                 refuse(at, i, y, in);
-        } else if constexpr (!STORE_BULK) {
+        } else if constexpr (!WITH_BULK) {
             fgs::store_chunk(out + 16ull * i, c);
         }
     }
-    if constexpr (STORE_BULK) {
+    if constexpr (WITH_BULK) {
         /* One copy; around a hole the chunks are stored one by one. */
         fgs::proxy_fence();
         hole = __syncthreads_or(hole);

@@ -181,6 +181,13 @@ typedef enum fgs_saturate {
     FGS_SATURATE_COUNT
 } fgs_saturate;
 
+/* What a kernel's text is written in. */
+typedef enum fgs_language {
+    FGS_LANGUAGE_PTX = 0,
+    FGS_LANGUAGE_CUDA, /* CUDA C++, compiled by NVRTC                        */
+    FGS_LANGUAGE_COUNT
+} fgs_language;
+
 /* Copy engines, in the order in which AUTO tries them. */
 typedef enum fgs_engine {
     FGS_ENGINE_AUTO = 0,
@@ -382,7 +389,7 @@ typedef struct fgs_kernel_desc {
     uint32_t threads;    /* of a block, multiple of 32       (default 256)   */
     uint32_t bulk_store; /* producer: 1 = a strong bulk copy of a tile in
                             shared memory; 0 = a 128-bit store a chunk       */
-    uint32_t reserved;
+    fgs_language language; /* CUDA: the .cu twin, by NVRTC  (default PTX)    */
 } fgs_kernel_desc;
 
 /*
@@ -390,6 +397,7 @@ typedef struct fgs_kernel_desc {
  * its name is there, else from the library.
  *
  * FGS_E_PTX, FGS_E_JIT    text refused: file, line, column in *err
+ * FGS_E_COMPILE           CUDA C++ refused by NVRTC: file, line, column
  * FGS_E_PTXVERSION        text newer than driver and nvJitLink
  * FGS_E_UNSUPPORTED       the device lacks what the engine needs
  * FGS_E_CONTRACT          entry or parameter list is not the role's

@@ -37,7 +37,9 @@ static fgs_result check_params(const struct fgs__kernel *k,
                                 (int)PARAMS,
                                 fgs__ptx_types[params[i].type].word,
                                 params[i].name);
-        if (strcmp(s->name, params[i].name) || s->type != params[i].type ||
+        /* NVRTC has names of its own, from the entry's. */
+        if ((k->shape.language == FGS_LANGUAGE_PTX &&
+             strcmp(s->name, params[i].name)) || s->type != params[i].type ||
             s->vec || s->bytes != fgs__ptx_types[s->type].bits / 8)
             return fgs__fail_at(err, FGS_E_CONTRACT, k->text.file, s->pos.line,
                                 s->pos.column,

@@ -86,6 +86,17 @@ const struct fgs__nvjitlink *fgs__device_linker(struct fgs__device *d)
     return &d->linker;
 }
 
+const struct fgs__nvrtc *fgs__device_nvrtc(struct fgs__device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (!d->nvrtc_open) {
+        d->nvrtc_open = 1;
+        fgs__nvrtc_open(&d->nvrtc);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return &d->nvrtc;
+}
+
 struct fgs__cache *fgs__device_cache(struct fgs__device *d)
 {
     pthread_mutex_lock(&d->lock);

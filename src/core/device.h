@@ -8,6 +8,7 @@
 #include "core/cache.h"
 #include "core/obj.h"
 #include "cuda/nvjitlink.h"
+#include "cuda/nvrtc.h"
 #include "cuda/provider.h"
 
 #include <pthread.h>
@@ -42,6 +43,8 @@ struct fgs__device {
     struct fgs__plan *plans;  /* all plans, for the buffers in use           */
     int linker_open;          /* `linker` was looked for                     */
     struct fgs__nvjitlink linker;
+    int nvrtc_open;           /* `nvrtc` was looked for                      */
+    struct fgs__nvrtc nvrtc;
     int cache_open;           /* `cache` was opened                          */
     struct fgs__cache cache;
 };
@@ -64,6 +67,9 @@ void fgs__device_leave(struct fgs__device *d);
 /* nvJitLink, looked for on first need.  Not for a provider without cubins:
  * `found` is 0 then. */
 const struct fgs__nvjitlink *fgs__device_linker(struct fgs__device *d);
+
+/* NVRTC, looked for on first need. */
+const struct fgs__nvrtc *fgs__device_nvrtc(struct fgs__device *d);
 
 /* The cache of compiled results, opened on first need. */
 struct fgs__cache *fgs__device_cache(struct fgs__device *d);

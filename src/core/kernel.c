@@ -145,8 +145,12 @@ static fgs_result load_stem(struct fgs__kernel *k, const char *stem,
     k->shared_bytes = keeps_tile(k, stem) ? k->shape.tile_bytes : 0;
     r = fgs__text_load(&k->text, stem, k->dev->cc, &k->shape, k->dev->ptx_dir,
                        &k->dev->alloc, err);
-    if (r < 0)
+    if (r >= 0 && k->shape.language == FGS_LANGUAGE_CUDA)
+        r = fgs__kernel_compile(k, err);
+    if (r < 0) {
+        fgs__text_free(&k->text);
         return r;
+    }
     fgs__ptx_diags_init(&diags, &k->dev->alloc);
     r = fgs__ptx_load(&m, k->text.text, k->text.len, &k->dev->alloc, &diags);
     if (r < 0) {
@@ -297,9 +301,9 @@ static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
         return fgs__fail(err, FGS_E_INVAL,
                          "only a producer saturates; this is the %s",
                          fgs__roles[d->role].name);
-    if (d->reserved)
-        return fgs__fail(err, FGS_E_ABI,
-                         "fgs_kernel_desc.reserved is not zero");
+    if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
+        return fgs__fail(err, FGS_E_INVAL, "%u is no language",
+                         (unsigned)d->language);
     return fgs__pair_check(d->element, d->mechanism, err);
 }
 
@@ -309,6 +313,7 @@ static struct fgs__shape shape_of(const fgs_kernel_desc *d)
 
     s.element = d->element;
     s.saturate = d->saturate;
+    s.language = d->language;
     if (d->tile_bytes)
         s.tile_bytes = d->tile_bytes;
     if (d->threads)

@@ -48,6 +48,11 @@ fgs_result fgs__contract_check(const struct fgs__kernel *k,
 fgs_result fgs__module_load(struct fgs__kernel *k,
                             const struct fgs__ptx_module *m, fgs_error *err);
 
+/* k->text, CUDA C++, becomes the PTX that NVRTC makes of it.  compile.c
+ *
+ * FGS_E_COMPILE, FGS_E_UNSUPPORTED (no NVRTC), FGS_E_FILE (FGS_NVRTC) */
+fgs_result fgs__kernel_compile(struct fgs__kernel *k, fgs_error *err);
+
 /* Line, column (0 = none) and message of the first error in an assembler's
  * log; 0 = it names no line.  `text` is cut at its end. */
 int fgs__log_place(const char *log, uint32_t *line, uint32_t *column,

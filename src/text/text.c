@@ -7,6 +7,7 @@
 #include "text/embed.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 /* What a text is asked for. */
@@ -98,6 +99,29 @@ static fgs_result expand(struct fgs__text *t, const struct fgs__variant *v,
                             t->file, &t->alloc, err);
 }
 
+/* "bulk_consume.cu" of "bulk_consume.ptx.in". */
+static void twin_of(const struct fgs__variant *v, char name[64])
+{
+    snprintf(name, 64, "%.*s.cu", (int)strcspn(v->file, "."), v->file);
+}
+
+/* CUDA C++ out of DIR: STEM.cu, else the twin. */
+static fgs_result load_source(struct fgs__text *t, const struct ask *ask,
+                              const struct fgs__variant *v, fgs_error *err)
+{
+    fgs_result r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ".cu",
+                           err);
+    char name[64];
+
+    if (r == FGS_OK && !t->text && v) {
+        twin_of(v, name);
+        r = read_in(t, &t->text, &t->len, ask->dir, name, "", err);
+    }
+    if (r < 0 || !t->text)
+        return r;
+    return fgs__text_check(t->text, t->len, t->file, err);
+}
+
 /* The stem's template out of DIR, when it is there. */
 static fgs_result load_template(struct fgs__text *t, const struct ask *ask,
                                 const struct fgs__variant *v, fgs_error *err)
@@ -116,18 +140,29 @@ static fgs_result load_embedded(struct fgs__text *t,
                                 const struct fgs__variant *v,
                                 const struct ask *ask, fgs_error *err)
 {
+    bool cuda = ask->shape->language == FGS_LANGUAGE_CUDA;
     const struct fgs__embedded *e = fgs__embedded;
+    const char *file = v->file;
     size_t size = strlen(v->stem) + sizeof "<.ptx>";
+    char name[64];
 
-    while (e->name && strcmp(e->name, v->file))
+    if (cuda) {
+        twin_of(v, name);
+        file = name;
+    }
+    while (e->name && strcmp(e->name, file))
         e++;
     if (!e->name)
-        return fgs__fail(err, FGS_E_INVAL, "%s is not in the library", v->file);
+        return fgs__fail(err, FGS_E_INVAL, "%s is not in the library", file);
     t->file = fgs__alloc(&t->alloc, size);
     if (!t->file)
         return fgs__nomem(err);
-    snprintf(t->file, size, "<%s.ptx>", v->stem);
-    return expand(t, v, ask, e->text, e->size, err);
+    snprintf(t->file, size, "<%s.%s>", v->stem, cuda ? "cu" : "ptx");
+    if (!cuda)
+        return expand(t, v, ask, e->text, e->size, err);
+    t->text = fgs__strdup(&t->alloc, e->text);
+    t->len = e->size;
+    return t->text ? FGS_OK : fgs__nomem(err);
 }
 
 /* Does a device of this compute capability have what the text needs? */
@@ -149,22 +184,23 @@ static fgs_result load(struct fgs__text *t, const struct ask *ask,
                        fgs_error *err)
 {
     const struct fgs__variant *v = fgs__variant_find(ask->stem);
+    bool cuda = ask->shape->language == FGS_LANGUAGE_CUDA;
     fgs_result r = FGS_OK;
 
     if (ask->dir) {
         r = check_dir(ask->dir, err);
         if (r == FGS_OK)
-            r = load_plain(t, ask, err);
+            r = cuda ? load_source(t, ask, v, err) : load_plain(t, ask, err);
         if (r < 0 || t->text)
             return r;
     }
     if (!v)
         return fgs__fail(err, FGS_E_INVAL, "there is no kernel text %s%s%s",
                          ask->stem,
-                         ask->dir ? ", nor a .ptx file of that name in " : "",
+                         ask->dir ? ", nor a file of that name in " : "",
                          ask->dir ? ask->dir : "");
     r = check_cc(v, ask->cc, err);
-    if (r == FGS_OK && ask->dir)
+    if (r == FGS_OK && ask->dir && !cuda)
         r = load_template(t, ask, v, err);
     if (r < 0 || t->text)
         return r;

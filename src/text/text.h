@@ -23,6 +23,7 @@ struct fgs__shape {
     fgs_element element;
     fgs_saturate saturate;
     uint32_t tile_bytes, threads;
+    fgs_language language;
 };
 /* f32, 4096 bytes, 256 threads. */
 extern const struct fgs__shape fgs__shape_default;
@@ -61,6 +62,8 @@ struct fgs__text {
  *          too), for an element other than f32 STEM.ELEMENT.ptx; else where it
  *          holds the file of the stem's template, that one is expanded; else
  *          the library's own text is.
+ *          For CUDA C++ STEM.cu, then the template's twin (bulk_consume.cu),
+ *          as they stand: their tokens are options of the compiler.
  *
  * FGS_E_INVAL        no text of that stem
  * FGS_E_UNSUPPORTED  the stem's kernel needs what `cc` has not
@@ -108,7 +111,7 @@ fgs_result fgs__text_read(char **out, size_t *len, const char *path,
 
 /* One row of variant.def. */
 struct fgs__variant {
-    const char *stem, *file;
+    const char *stem, *file;   /* the twin's file is FILE with .cu           */
     fgs_role role;
     int feature;               /* enum fgs__feature                          */
     int ptx;                   /* .version times ten                         */

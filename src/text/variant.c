@@ -189,7 +189,8 @@ static void put_convert(struct fgs__vars *out, const struct fgs__shape *s,
 /* --------------------------------------------------------------- shapes -- */
 
 const struct fgs__shape fgs__shape_default = {
-    FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, FGS__TILE_BYTES, FGS__BLOCK_THREADS
+    FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, FGS__TILE_BYTES, FGS__BLOCK_THREADS,
+    FGS_LANGUAGE_PTX
 };
 
 uint64_t fgs__shape_elems(const struct fgs__shape *s)

@@ -20,7 +20,7 @@ fgs_publish_produce(const float *p_in, char *p_mid, void *p_out,
     fgs::u64 start;
 
     fgs::fill_tile<element, TILE_BYTES, THREADS>(out);
-#if STORE_BULK
+#if WITH_BULK
     fgs::publish<fgs::results::by_bulk>();
 #else
     fgs::publish();
@@ -33,12 +33,12 @@ fgs_publish_produce(const float *p_in, char *p_mid, void *p_out,
 
         for (fgs::u32 k = 0; k < element::per_chunk; k++)
             y[k] = fgs::mul_rn(in[i * element::per_chunk + k], 2.0f);
-        if constexpr (STORE_BULK)
+        if constexpr (WITH_BULK)
             fgs::chunk_at(tile, i) = fgs::pack<element>(y);
         else
             fgs::store_chunk(out + 16ull * i, fgs::pack<element>(y));
     }
-    if constexpr (STORE_BULK) {
+    if constexpr (WITH_BULK) {
         fgs::proxy_fence();
         __syncthreads();
         if (threadIdx.x == 0) {

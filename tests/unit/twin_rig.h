@@ -56,7 +56,7 @@ static inline const char *const *twin_tokens(const struct twin_opts *o,
     TOKEN("NAP_NS=4000");
     TOKEN("LANDING_NS=100000000");
     TOKEN("SATURATE=%d", o->saturate);
-    TOKEN("STORE_BULK=%d", o->store_bulk);
+    TOKEN("WITH_BULK=%d", o->store_bulk);
     TOKEN("WITH_WEAK=%d", o->weak);
     TOKEN("WITH_FAULT=%d", o->fault);
     TOKEN("WITH_LEAK=%d", o->leak);
