@@ -54,12 +54,27 @@ static void pattern_name(fgs_element element, char name[16])
                  (int)digits, (unsigned)m->sentinel);
 }
 
-/* The pattern with # replaced, anchored. */
-static bool compile(regex_t *re, const char *pattern, const char *name)
+/* All bits of a word of elements but the elements' top ones: 0x7fff7fff. */
+static void low_name(fgs_element element, char name[16])
 {
-    char text[256];
-    const char *hash = strchr(pattern, '#');
+    const fgs_element_info *e = fgs_element_get_info(element);
+    uint32_t top = 0, at;
 
+    for (at = e->bits - 1; at < 32; at += e->bits)
+        top |= UINT32_C(1) << at;
+    snprintf(name, 16, "0x%08x", (unsigned)~top);
+}
+
+/* The pattern with # or % replaced, anchored. */
+static bool compile(regex_t *re, const char *pattern, fgs_element element)
+{
+    char text[256], name[16];
+    const char *hash = strpbrk(pattern, "#%");
+
+    if (hash && *hash == '#')
+        pattern_name(element, name);
+    else
+        low_name(element, name);
     if (hash)
         snprintf(text, sizeof text, "^(%.*s%s%s)", (int)(hash - pattern),
                  pattern, name, hash + 1);
@@ -83,16 +98,14 @@ static void mark_all(struct sass_entry *e, const regex_t *re, int mark)
 
 bool sass_mark(struct sass_entry *e, fgs_element element)
 {
-    char name[16];
     regex_t re;
     size_t i;
     int m;
 
-    pattern_name(element, name);
     for (i = 0; i < e->count; i++)
         e->insn[i].marks = 0;
     for (m = ENTRY + 1; m < MARKS; m++) {
-        if (!compile(&re, marks[m].pattern, name))
+        if (!compile(&re, marks[m].pattern, element))
             return false;
         mark_all(e, &re, m);
         regfree(&re);
@@ -117,9 +130,10 @@ const char *sass_mark_text(uint64_t set)
 enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
        C = 1 << FGS_ROLE_CONSUMER };
 enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
-       E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL };
+       E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
+       E_ASYNC = 1 << FGS_ENGINE_ASYNC };
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
-       DATA = 32 };
+       DATA = 32, PACKED = 64 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -166,6 +180,13 @@ static bool is_in(const char *list, const char *id)
     return false;
 }
 
+/* Is the sentinel -0 of a float?  The library's table of elements says it by
+ * the order of its rows: those before ue8m0. */
+static bool is_signed_zero(fgs_element element)
+{
+    return element < FGS_ELEMENT_UE8M0;
+}
+
 /* Which conditions hold. */
 static int conditions(const struct sass_what *w)
 {
@@ -179,8 +200,9 @@ static int conditions(const struct sass_what *w)
     have |= w->inits ? INITS : DATA;
     if (w->own)
         have |= OWN;
-    if (w->element == FGS_ELEMENT_F32 && e)
-        have |= PLUS;
+    /* a float with -0 for its sentinel: the sign bit alone */
+    if (is_signed_zero(w->element))
+        have |= e->bits == 32 ? PLUS : PACKED;
     return have;
 }
 
@@ -275,8 +297,7 @@ bool sass_check(const struct sass_entry *e, const struct sass_what *w,
 
 uint32_t sass_registers(const struct sass_what *w)
 {
-    (void)w;
-    return 0;
+    return w->own ? fgs_role_registers(w->role, w->engine) : 0;
 }
 
 /* ----------------------------------------------------------------- guess -- */
@@ -299,6 +320,7 @@ static const struct {
 } signs[] = {
     {REPORTS, FGS_ROLE_CONSUMER, FGS_ENGINE_REPORT},
     {COPY, FGS_ROLE_CONSUMER, FGS_ENGINE_BULK},
+    {ASYNC, FGS_ROLE_CONSUMER, FGS_ENGINE_ASYNC},
     {CHUNK_IN, FGS_ROLE_CONSUMER, FGS_ENGINE_POLL},
     {CHUNK_OUT, FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO},
     {BULK_OUT, FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO},

@@ -21,8 +21,8 @@ const char usage_sass[] =
     "  --rules      list the rules\n"
     "  --skip R,R   without these rules\n"
     "  --role init|producer|consumer    of a file's entries, where the name\n"
-    "  --engine report|bulk|poll        does not say it\n"
-    "  --element E  what the buffer holds (default f32)\n"
+    "  --engine report|bulk|poll|async  does not say it\n"
+    "  --element E  what the buffer holds (default f32; of --all, only this)\n"
     "  --initializes  the producer writes the sentinels itself\n"
     "  --own        files too by the rules for the library's own kernels\n"
     "  --json       as JSON\n"
@@ -66,18 +66,18 @@ static int32_t cc_of(const char *target)
 /* ----------------------------------------------------------- the library -- */
 
 /* What a stem is for: its name is made of role and engine. */
-static void what_of_stem(const char *stem, int32_t cc, struct sass_what *w)
+static void what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
 {
     struct sass_entry e = {.name = NULL};
     char name[128];
 
     memset(w, 0, sizeof *w);
-    snprintf(name, sizeof name, "%s", stem);
+    snprintf(name, sizeof name, "%s", d->stem);
     e.name = name;
     sass_guess(&e, w);
-    w->element = FGS_ELEMENT_F32;
-    w->cc = cc;
-    w->weak = strstr(stem, "weak");
+    w->element = d->element;
+    w->cc = d->cc;
+    w->weak = strstr(d->stem, "weak");
     w->own = true;
 }
 
@@ -156,14 +156,14 @@ struct all {
 };
 
 /* One text for one target; what a device cannot have is left out. */
-static int add(struct all *a, const char *stem, int32_t cc, const char *target)
+static int add(struct all *a, const fgs_ptx_desc *d, const char *target)
 {
-    fgs_ptx_desc d = {.size = sizeof d, .stem = stem, .cc = cc};
+    static const char *const ways[] = {"", " up", " down"};
     size_t size = 0, n = a->count;
-    fgs_result got = fgs_ptx_expand(&d, NULL, &size, NULL);
+    fgs_result got = fgs_ptx_expand(d, NULL, &size, NULL);
     void *more;
 
-    if (got == FGS_E_UNSUPPORTED)
+    if (got == FGS_E_UNSUPPORTED || got == FGS_E_INVAL)
         return EXIT_GOOD;
     more = realloc(a->text, (n + 1) * sizeof a->text[0]);
     if (!more)
@@ -174,26 +174,49 @@ static int add(struct all *a, const char *stem, int32_t cc, const char *target)
         return failure("sass", "no memory");
     a->row = more;
     memset(&a->text[n], 0, sizeof a->text[n]);
-    if (text_get("sass", &d, &a->text[n].text))
+    if (text_get("sass", d, &a->text[n].text))
         return EXIT_BAD;
     snprintf(a->text[n].target, sizeof a->text[n].target, "%s", target);
-    snprintf(a->row[n].name, sizeof a->row[n].name, "%s", stem);
-    what_of_stem(stem, cc, &a->row[n].what);
+    snprintf(a->row[n].name, sizeof a->row[n].name, "%s %s%s", d->stem,
+             fgs_element_get_info(d->element)->name, ways[d->saturate]);
+    what_of_stem(d, &a->row[n].what);
     a->count++;
     return EXIT_GOOD;
 }
 
-static int add_all(struct all *a, const char *only)
+/* All ways of a stem to stay off the sentinel; the first one is everybody's. */
+static int add_ways(struct all *a, fgs_ptx_desc *d, const char *target)
 {
-    const char *stem;
+    struct sass_what w;
+    int s, code = EXIT_GOOD;
+
+    what_of_stem(d, &w);
+    for (s = 0; !code && s < FGS_SATURATE_COUNT; s++) {
+        if (s && (w.role != FGS_ROLE_PRODUCER || d->element < FGS_ELEMENT_I32))
+            break;
+        d->saturate = (fgs_saturate)s;
+        code = add(a, d, target);
+    }
+    d->saturate = FGS_SATURATE_REFUSE;
+    return code;
+}
+
+static int add_all(struct all *a, const struct asked *k)
+{
+    fgs_ptx_desc d = {.size = sizeof d};
     uint32_t i;
-    int t, code = EXIT_GOOD;
+    int t, e, code = EXIT_GOOD;
 
     for (t = 0; t < TARGETS; t++) {
-        if (only && strcmp(only, targets[t].name))
+        if (k->target && strcmp(k->target, targets[t].name))
             continue;
-        for (i = 0; !code && (stem = fgs_ptx_stem(i)); i++)
-            code = add(a, stem, targets[t].cc, targets[t].name);
+        d.cc = targets[t].cc;
+        for (i = 0; (d.stem = fgs_ptx_stem(i)); i++)
+            for (e = 0; !code && e < FGS_ELEMENT_COUNT; e++) {
+                d.element = (fgs_element)e;
+                if (!k->element || d.element == k->element_value)
+                    code = add_ways(a, &d, targets[t].name);
+            }
     }
     return code;
 }
@@ -203,7 +226,7 @@ static int check_all(struct report *r)
     struct all a = {NULL, NULL, 0};
     struct sass_code *codes = NULL;
     size_t count = 0, i;
-    int code = add_all(&a, r->a->target);
+    int code = add_all(&a, r->a);
 
     if (!code && !a.count)
         code = failure("sass", "--target: \"%s\" is none of --all",
@@ -283,11 +306,13 @@ static int make_file(const char *name, const char *target, struct one *o)
     return code;
 }
 
-static int make_stem(const char *name, const char *target, struct one *o)
+static int make_stem(const char *name, const struct asked *a, struct one *o)
 {
+    const char *target = a->target;
     char *text;
     fgs_ptx_desc d = {.size = sizeof d, .stem = name,
-                      .cc = target ? cc_of(target) : 107};
+                      .cc = target ? cc_of(target) : 107,
+                      .element = a->element_value};
     int code = text_get("sass", &d, &text);
 
     if (code)
@@ -300,11 +325,11 @@ static int make_stem(const char *name, const char *target, struct one *o)
     return code;
 }
 
-static int make(const char *name, const char *target, struct one *o)
+static int make(const char *name, const struct asked *a, struct one *o)
 {
     memset(o, 0, sizeof *o);
-    return is_file(name) ? make_file(name, target, o)
-                         : make_stem(name, target, o);
+    return is_file(name) ? make_file(name, a->target, o)
+                         : make_stem(name, a, o);
 }
 
 /* What the options say of a file's entry, and what is guessed. */
@@ -344,13 +369,16 @@ static int check_one(struct report *r, const char *name)
     struct one o;
     struct sass_what w;
     size_t i;
-    int code = make(name, r->a->target, &o);
+    int code = make(name, r->a, &o);
 
     for (i = 0; !code && i < o.code.count; i++) {
         struct sass_entry *e = &o.code.entry[i];
 
         if (!is_file(name))
-            what_of_stem(name, cc_of(o.target), &w);
+            what_of_stem(&(fgs_ptx_desc){.stem = name,
+                                         .cc = cc_of(o.target),
+                                         .element = r->a->element_value},
+                         &w);
         else if (!what_of_file(r->a, e, o.target, &w)) {
             code = EXIT_BAD;
             continue;
@@ -365,7 +393,7 @@ static int show(const struct asked *a, const char *name)
 {
     struct one o;
     size_t i;
-    int code = make(name, a->target, &o);
+    int code = make(name, a, &o);
 
     if (!code)
         fprintf(stderr, "fgs: %s for %s by %s\n", name, o.target,
@@ -468,7 +496,7 @@ int verb_sass(int argc, char **argv)
         {"--rules", OPT_FLAG, &a.rules, 0, 0, NULL, NULL},
         {"--skip", OPT_TEXT, &a.skip, 0, 0, NULL, NULL},
         {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer", NULL},
-        {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll", NULL},
+        {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},
         {"--initializes", OPT_FLAG, &a.inits, 0, 0, NULL, NULL},
         {"--own", OPT_FLAG, &a.own, 0, 0, NULL, NULL},

@@ -439,6 +439,11 @@ typedef struct fgs_kernel_info {
 FGS_API fgs_result fgs_kernel_get_info(const fgs_kernel *k,
                                        fgs_kernel_info *info);
 
+/* Most 32-bit registers that a thread of such a kernel of the library takes, on
+ * any target; `engine` is for consumers.  0 = there is no such kernel.  None
+ * keeps anything in local memory.  Threads: any. */
+FGS_API uint32_t fgs_role_registers(fgs_role role, fgs_engine engine);
+
 /* The texts in the library: stem of the index-th, or NULL past the end.
  * Owner: static.  Threads: any. */
 FGS_API const char *fgs_ptx_stem(uint32_t index);

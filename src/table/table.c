@@ -29,15 +29,16 @@ static const struct {
 
 const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT] = {
     [FGS_ENGINE_AUTO] = { "auto", 0, 0, FGS__FEAT_B128, NULL, NULL, 0 },
-#define ENGINE(id, name, ptx, cc, feature, consumer, weak, weak_ptx)           \
+#define ENGINE(id, name, ptx, cc, feature, consumer, weak, weak_ptx, regs)     \
     [FGS_ENGINE_##id] = { name, ptx, cc, FGS__FEAT_##feature, consumer, weak,  \
-                          weak_ptx },
+                          weak_ptx, regs },
 #include "table/engine.def"
 #undef ENGINE
 };
 
 const struct fgs__role fgs__roles[FGS__ROLE_COUNT] = {
-#define ROLE(id, name, stem, bulk) [FGS_ROLE_##id] = { name, stem, bulk },
+#define ROLE(id, name, stem, bulk, regs)                                       \
+    [FGS_ROLE_##id] = { name, stem, bulk, regs },
 #include "table/role.def"
 #undef ROLE
 };
@@ -102,6 +103,14 @@ const struct fgs__format *fgs__element_format(fgs_element e)
 const char *fgs_engine_name(fgs_engine e)
 {
     return (unsigned)e < FGS_ENGINE_COUNT ? fgs__engines[e].name : NULL;
+}
+
+uint32_t fgs_role_registers(fgs_role role, fgs_engine engine)
+{
+    if (role == FGS_ROLE_CONSUMER)
+        return (unsigned)engine < FGS_ENGINE_COUNT ? fgs__engines[engine].regs
+                                                   : 0;
+    return (unsigned)role < FGS__ROLE_COUNT ? fgs__roles[role].regs : 0;
 }
 
 fgs_result fgs_engine_find(const char *name, fgs_engine *out)

@@ -42,12 +42,14 @@ struct fgs__engine {
     enum fgs__feature feature;
     const char *consumer, *weak;
     int weak_ptx;
+    uint32_t regs; /* most registers of a consumer's thread */
 };
 
 struct fgs__role {
     const char *name;
     const char *stem; /* of its text; NULL = the engine's row says */
     const char *bulk; /* of the one that stores by bulk copies     */
+    uint32_t regs;    /* most of a thread; 0 = the engine's row    */
 };
 
 struct fgs__arch {

@@ -4,54 +4,69 @@
 
 fgs=${FGS:-$B/fgs}
 
-# Every kernel of the library for every target; a line each.
-"$fgs" sass --check --all > "$out/all" 2> "$out/all.log"
-while read -r state name rest; do
-    case $state in
-    good) ok "code of $name ${rest%%:*}" ;;
-    BAD) not_ok "code of $name ${rest%%:*}" \
-        "$(sed -n "/^BAD  $name ${rest%%:*}:/{n;p;n;p;}" "$out/all")" ;;
-    esac
-done < "$out/all"
-grep -q '^[1-9][0-9]* kernels checked, 0 rules broken$' "$out/all" ||
-    not_ok "all kernels" "$(tail -n 1 "$out/all"; head -n 3 "$out/all.log")"
-
-# The wrong kernels go to the assembler in one text, their entries' names are
-# STEM__RULE_LINE; with them each text as it is, which breaks nothing.
-start() {
-    printf '.version 9.4\n.target sm_107a\n.address_size 64\n' > "$out/$1.ptx"
-}
-wrong=tests/ptx/sass.tbl
-from() {
-    if [ -f tests/ptx/sass/$1.ptx ]; then
-        echo tests/ptx/sass/$1.ptx
-    else
-        text $1 107 || not_ok "text of $1" "$(first_line $out/$1.107.log)"
-        echo "$out/$1.107.ptx"
-    fi
-}
-# add STEM EXPRESSION RULE_LINE
-add() {
-    to=own
-    [ $1 != fill_produce ] || to=fills
-    sed -n '/\.entry/,$p' "$(from $1)" | sed "$2" |
-        sed "s/\.entry fgs_$1(/.entry fgs_${1}__$3(/" >> "$out/$to.ptx"
-}
-start own
-start fills
-for stem in $(grep -v '^#' $wrong | awk 'NF { print $2 }' | sort -u); do
-    add $stem '' none_0
+# Kernels of the library for every target; a line each.  `fgs sass --check
+# --all` takes all elements: SASS_ELEMENTS=all here.
+for element in ${SASS_ELEMENTS:-f32 f16 e2m1 i8ff}; do
+    only="--element $element"
+    [ $element != all ] || only=
+    "$fgs" sass --check --all $only > "$out/all" 2> "$out/all.log"
+    while read -r state name; do
+        case $state in
+        good) ok "code of ${name%%:*}" ;;
+        BAD) not_ok "code of ${name%%:*}" \
+            "$(grep -A 2 "^BAD   ${name%%:*}:" "$out/all")" ;;
+        esac
+    done < "$out/all"
+    grep -q '^[1-9][0-9]* kernels checked, 0 rules broken$' "$out/all" ||
+        not_ok "kernels of $element" \
+            "$(tail -n 1 "$out/all"; head -n 3 "$out/all.log")"
 done
+
+# The wrong kernels go to the assembler in one text an element, their entries'
+# names are STEM__RULE_LINE; with them each text as it is, which breaks nothing.
+wrong=tests/ptx/sass.tbl
+texts=
+# add STEM[:ELEMENT[:CC]] EXPRESSION RULE_LINE
+add() {
+    IFS=: read -r stem element cc <<X
+$1
+X
+    to=own-${element:=f32}
+    from=tests/ptx/sass/$stem.ptx
+    if [ -f $from ]; then
+        to=fills
+    else
+        from=$out/$stem.$element.${cc:=107}.ptx
+        [ -f "$from" ] || "$fgs" ptx $stem --cc $cc --element $element \
+            > "$from" || not_ok "text of $1" "fgs ptx"
+    fi
+    case " $texts " in *" $to "*) ;; *)
+        texts="$texts $to"
+        printf '.version 9.4\n.target sm_107a\n.address_size 64\n' \
+            > "$out/$to.ptx" ;;
+    esac
+    sed -n '/^\.extern/p; /\.entry/,$p' "$from" | sed "$2" |
+        sed "s/\.entry fgs_$stem(/.entry fgs_${stem}__$3(/" >> "$out/$to.ptx"
+}
+rm -f "$out"/*.107.ptx "$out"/*.90.ptx
 line=0 rows=0
+for stem in $(grep -v '^#' $wrong | awk 'NF { print $2 }' | sort -u); do
+    line=$((line + 1))
+    add $stem '' none_$line
+done
+line=0
 while read -r rule stem expression; do
     line=$((line + 1))
     case $rule in '#'* | '') continue ;; esac
     add $stem "$expression" ${rule}_$line
     rows=$((rows + 1))
 done < $wrong
-"$fgs" sass --check --own "$out/own.ptx" > "$out/wrong" 2> "$out/wrong.log"
-"$fgs" sass --check --initializes "$out/fills.ptx" >> "$out/wrong" \
-    2>> "$out/wrong.log"
+: > "$out/wrong.log"
+for to in $texts; do
+    options="--own --element ${to#own-}"
+    [ $to != fills ] || options=--initializes
+    "$fgs" sass --check $options "$out/$to.ptx" 2>> "$out/wrong.log"
+done > "$out/wrong"
 awk '
     /^(good|BAD )  fgs_/ {
         if (name) print name, rule, list
@@ -72,21 +87,21 @@ done < "$out/caught"
     not_ok "wrong kernels" "$(first_line "$out/wrong.log")"
 
 # A cubin of one's own, and an entry whose name says nothing.
-if assemble own sm_107a; then
-    "$fgs" sass --check --own "$out/own.cubin" 2> "$out/cubin.log" |
+if assemble own-f32 sm_107a; then
+    "$fgs" sass --check --own "$out/own-f32.cubin" 2> "$out/cubin.log" |
         sort > "$out/cubin"
-    "$fgs" sass --check --own "$out/own.ptx" 2> /dev/null | sort |
+    "$fgs" sass --check --own "$out/own-f32.ptx" 2> /dev/null | sort |
         cmp -s - "$out/cubin" && ok "a cubin is checked like its text" ||
         not_ok "a cubin is checked like its text" "$(head -n 3 $out/cubin.log)"
 else
-    not_ok "a cubin is checked like its text" "$(first_line $out/own.log)"
+    not_ok "a cubin is checked like its text" "$(first_line $out/own-f32.log)"
 fi
 for stem in report_consume bulk_consume poll_consume scale_produce; do
     case $stem in
     *_consume) what="consumer by ${stem%_*} " ;;
     *) what='producer ' ;;
     esac
-    sed "s/fgs_$stem(/k(/" "$out/$stem.107.ptx" > "$out/k.ptx"
+    sed "s/fgs_$stem(/k(/" "$out/$stem.f32.107.ptx" > "$out/k.ptx"
     "$fgs" sass --check --target sm_107a "$out/k.ptx" > "$out/k" \
         2> "$out/k.log" && grep -q "taken for a ${what}of f32, by its instr" \
         "$out/k.log" && ok "$stem is known by its instructions" ||

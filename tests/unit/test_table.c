@@ -143,6 +143,23 @@ static void engine_is_found_by_name(void **state)
     assert_int_equal(fgs_engine_find("poll", NULL), FGS_E_NULL);
 }
 
+static void registers_are_stated_for_every_kernel(void **state)
+{
+    (void)state;
+    assert_int_equal(fgs_role_registers(FGS_ROLE_INIT, FGS_ENGINE_AUTO), 16);
+    assert_true(fgs_role_registers(FGS_ROLE_PRODUCER, FGS_ENGINE_POLL) > 16);
+    for (int i = FGS_ENGINE_AUTO + 1; i < FGS_ENGINE_COUNT; i++) {
+        uint32_t n = fgs_role_registers(FGS_ROLE_CONSUMER, (fgs_engine)i);
+
+        assert_true(n > 0 && n <= 64 && n % 8 == 0);
+    }
+    assert_int_equal(fgs_role_registers(FGS_ROLE_CONSUMER, FGS_ENGINE_AUTO), 0);
+    assert_int_equal(fgs_role_registers(FGS_ROLE_CONSUMER, FGS_ENGINE_COUNT),
+                     0);
+    assert_int_equal(fgs_role_registers((fgs_role)0, FGS_ENGINE_POLL), 0);
+    assert_int_equal(fgs_role_registers((fgs_role)9, FGS_ENGINE_POLL), 0);
+}
+
 static void arch_is_the_newest_row_of_its_generation(void **state)
 {
     (void)state;
@@ -241,6 +258,7 @@ int main(void)
         cmocka_unit_test(elements_are_those_of_the_guide),
         cmocka_unit_test(rows_out_of_range_are_null),
         cmocka_unit_test(engine_is_found_by_name),
+        cmocka_unit_test(registers_are_stated_for_every_kernel),
         cmocka_unit_test(arch_is_the_newest_row_of_its_generation),
         cmocka_unit_test(only_the_107_family_reports),
         cmocka_unit_test(software_device_is_an_sm_of_its_row),
