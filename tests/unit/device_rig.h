@@ -78,16 +78,23 @@ static inline const char *helper(void)
     return "build/device/compile";
 }
 
-/* NVRTC of the tool chain; `older`: that of the system. */
+/* NVRTC of the tool chain; `older`: that of the system, which also stands in
+ * on a machine with a GPU and without the tool chain. */
 static inline const char *nvrtc_path(bool older)
 {
     static char path[600];
     const char *env = getenv("NVRTC");
 
-    if (older)
-        return "/usr/local/cuda/lib64/libnvrtc.so.13";
     snprintf(path, sizeof path, "%s/lib/libnvrtc.so.13", toolchain());
+    if (older || (!on_sim() && access(path, R_OK)))
+        return "/usr/local/cuda/lib64/libnvrtc.so.13";
     return env ? env : path;
+}
+
+/* Can the compiler make strong bulk stores? */
+static inline bool has_strong(void)
+{
+    return strcmp(nvrtc_path(false), nvrtc_path(true)) != 0;
 }
 
 static inline void need_nvrtc(bool older)
