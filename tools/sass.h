@@ -100,6 +100,7 @@ const char *sass_guess(const struct sass_entry *e, struct sass_what *w);
 void sass_show(const struct sass_code *c);
 void sass_show_json(const struct sass_code *c, const char *target,
                     const char *by, const char *read_by);
+void sass_list_rules(bool as_json);
 
 /* ------------------------------------------------------- sass_make.c -- */
 

@@ -1,4 +1,4 @@
-/* sass_show.c -- a listing with the instructions of the protocol marked */
+/* sass_show.c -- a listing with the protocol marked; the list of rules */
 #include "sass.h"
 
 #include <string.h>
@@ -65,4 +65,26 @@ void sass_show_json(const struct sass_code *c, const char *target,
     }
     json_close(&j, ']');
     json_close(&j, '}');
+}
+
+void sass_list_rules(bool as_json)
+{
+    struct json j = {.to = stdout};
+    const char *id, *sentence;
+    size_t i;
+
+    if (as_json)
+        json_open(&j, NULL, '[');
+    for (i = 0; (id = sass_rule(i, &sentence)); i++) {
+        if (!as_json) {
+            printf("%-22s %s\n", id, sentence);
+            continue;
+        }
+        json_open(&j, NULL, '{');
+        json_text(&j, "rule", id);
+        json_text(&j, "sentence", sentence);
+        json_close(&j, '}');
+    }
+    if (as_json)
+        json_close(&j, ']');
 }

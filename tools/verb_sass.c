@@ -411,29 +411,6 @@ static int show(const struct asked *a, const char *name)
 
 /* ------------------------------------------------------------------ verb -- */
 
-static int list_rules(bool as_json)
-{
-    struct json j = {.to = stdout};
-    const char *id, *sentence;
-    size_t i;
-
-    if (as_json)
-        json_open(&j, NULL, '[');
-    for (i = 0; (id = sass_rule(i, &sentence)); i++) {
-        if (!as_json) {
-            printf("%-22s %s\n", id, sentence);
-            continue;
-        }
-        json_open(&j, NULL, '{');
-        json_text(&j, "rule", id);
-        json_text(&j, "sentence", sentence);
-        json_close(&j, '}');
-    }
-    if (as_json)
-        json_close(&j, ']');
-    return EXIT_GOOD;
-}
-
 static int check(const struct asked *a, int operands, char **argv)
 {
     struct report r = {.a = a, .j = {.to = stdout}};
@@ -511,6 +488,9 @@ int verb_sass(int argc, char **argv)
     if (code >= 0)
         return code;
     if (a.rules)
-        return list_rules(a.json);
+        {
+        sass_list_rules(a.json);
+        return EXIT_GOOD;
+    }
     return a.check ? check(&a, operands, argv) : show(&a, argv[1]);
 }
