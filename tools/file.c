@@ -170,8 +170,8 @@ static const char *locate(const char *path, const unsigned char *data,
     return NULL;
 }
 
-int values_read(const char *verb, const char *path, uint32_t **data,
-                uint64_t *count)
+int values_read(const char *verb, const char *path, uint64_t tile,
+                uint32_t **data, uint64_t *count)
 {
     unsigned char *bytes;
     const char *wrong;
@@ -185,28 +185,52 @@ int values_read(const char *verb, const char *path, uint32_t **data,
         free(bytes);
         return failure(verb, "%s: %s", path, wrong);
     }
-    if (!*count || *count % TILE_ELEMENTS ||
-        *count / TILE_ELEMENTS > INT32_MAX) {
+    if (!*count || *count % tile || *count / tile > INT32_MAX) {
         free(bytes);
         return failure(verb,
-                       "%s: %" PRIu64 " elements; a tile is %d float32 "
-                       "elements, and a file holds 1 to %d whole tiles",
-                       path, *count, TILE_ELEMENTS, INT32_MAX);
+                       "%s: %" PRIu64 " elements; a tile is %" PRIu64
+                       " float32 elements, and a file holds 1 to %d whole "
+                       "tiles",
+                       path, *count, tile, INT32_MAX);
     }
     memmove(bytes, bytes + start, size - start);
     *data = (uint32_t *)(void *)bytes; /* malloc's alignment */
     return EXIT_GOOD;
 }
 
-static int npy_write(FILE *f, uint64_t count)
+/* What NumPy calls the element, or the unsigned integer that holds it. */
+static const char *npy_type(fgs_element element)
 {
+    switch (element) {
+    case FGS_ELEMENT_F32:
+        return "<f4";
+    case FGS_ELEMENT_F16:
+        return "<f2";
+    case FGS_ELEMENT_BF16:
+        return "<u2";
+    case FGS_ELEMENT_I32:
+        return "<i4";
+    case FGS_ELEMENT_I16:
+        return "<i2";
+    case FGS_ELEMENT_I8:
+    case FGS_ELEMENT_I8FF:
+        return "|i1";
+    default:
+        return "|u1";
+    }
+}
+
+static int npy_write(FILE *f, fgs_element element, uint64_t tiles,
+                     uint64_t tile_bytes)
+{
+    uint32_t bits = fgs_element_get_info(element)->bits;
     char dict[128], header[128];
     int n;
 
     snprintf(dict, sizeof dict,
-             "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRIu64
-             ", %d), }",
-             count / TILE_ELEMENTS, TILE_ELEMENTS);
+             "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64
+             ", %" PRIu64 "), }",
+             npy_type(element), tiles, tile_bytes * 8 / (bits < 8 ? 8 : bits));
     /* Magic, version 1.0, length 118: the data starts at byte 128. */
     n = snprintf(header, sizeof header, "%-117s", dict);
     return fwrite(npy_magic, 1, MAGIC, f) == MAGIC &&
@@ -215,8 +239,8 @@ static int npy_write(FILE *f, uint64_t count)
            fputc('\n', f) != EOF;
 }
 
-int values_write(const char *verb, const char *path, const uint32_t *data,
-                 uint64_t count)
+int values_write(const char *verb, const char *path, fgs_element element,
+                 const void *data, uint64_t tiles, uint64_t tile_bytes)
 {
     FILE *f;
     int bad = 0;
@@ -225,9 +249,9 @@ int values_write(const char *verb, const char *path, const uint32_t *data,
     f = fopen(path, "wb");
     if (!f)
         return failure(verb, "%s: %s", path, strerror(errno));
-    if (has_suffix(path, ".npy") && !npy_write(f, count))
+    if (has_suffix(path, ".npy") && !npy_write(f, element, tiles, tile_bytes))
         bad = errno ? errno : EIO;
-    if (!bad && fwrite(data, sizeof *data, count, f) != count)
+    if (!bad && fwrite(data, tile_bytes, tiles, f) != tiles)
         bad = errno ? errno : EIO;
     if (fclose(f) && !bad)
         bad = errno ? errno : EIO;

@@ -7,8 +7,12 @@
 struct run_asked {
     const char *provider, *engine, *input, *output, *inject;
     uint64_t tiles, rounds, seed, ordinal, work_ns, bound_ms, max_tries;
-    bool weak, no_pdl, json;
-    bool tiles_given, seed_given;
+    uint64_t tile_bytes, threads;
+    const char *element_name, *mechanism, *saturate;
+    fgs_element element;
+    uint64_t tile_elements; /* of element: follows from tile_bytes        */
+    bool weak, no_pdl, bulk_store, json;
+    bool tiles_given, seed_given, saturate_given;
     const char *stem; /* producer's text when a fault is injected     */
     uint64_t fault_tile, fault_chunk;
 };
@@ -32,11 +36,12 @@ struct run_done {
 };
 
 /*
- * Run it: `in` is the input, `want` what must come of it, `out` room for the
- * result, all of asked->tiles tiles.
+ * Run it: `in` is the input (float32), `want` what must come of it, `out` room
+ * for the result, all of asked->tiles tiles.
  */
 void run_execute(const struct run_asked *asked, const uint32_t *in,
-                 const uint32_t *want, uint32_t *out, struct run_done *done);
+                 const unsigned char *want, unsigned char *out,
+                 struct run_done *done);
 
 void run_print(const struct run_asked *asked, const struct run_done *done);
 void run_print_json(const struct run_asked *asked, const struct run_done *done);

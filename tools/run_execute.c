@@ -67,42 +67,68 @@ static fgs_result open_device(const struct run_asked *a, struct parts *p,
     return FGS_OK;
 }
 
-static fgs_result make_buffers(uint64_t tiles, struct parts *p, fgs_error *err)
+static fgs_result make_buffers(const struct run_asked *a, struct parts *p,
+                               fgs_error *err)
 {
     const struct {
         fgs_buffer **to;
         const char *name;
     } rows[] = {{&p->in, "in"}, {&p->mid, "mid"}, {&p->out, "out"}};
-    fgs_buffer_desc desc = {.size = sizeof desc, .tile_bytes = TILE_BYTES};
+    fgs_buffer_desc desc = {.size = sizeof desc};
     fgs_result r = FGS_OK;
     size_t i;
 
-    desc.tiles = tiles;
+    desc.tiles = a->tiles;
     for (i = 0; i < sizeof rows / sizeof rows[0] && r == FGS_OK; i++) {
         desc.name = rows[i].name;
+        desc.element = i ? a->element : FGS_ELEMENT_F32;
+        desc.tile_bytes = i ? a->tile_bytes : a->tile_elements * sizeof(float);
         r = fgs_buffer_make(rows[i].to, p->dev, &desc, err);
     }
     return r;
+}
+
+/* A kernel's description: what all roles share. */
+static fgs_result describe(const struct run_asked *a, fgs_role role,
+                           fgs_kernel_desc *d)
+{
+    fgs_result r = FGS_OK;
+
+    memset(d, 0, sizeof *d);
+    d->size = sizeof *d;
+    d->role = role;
+    d->element = a->element;
+    d->tile_bytes = (uint32_t)a->tile_bytes;
+    d->threads = (uint32_t)a->threads;
+    if (a->mechanism)
+        r = fgs_mechanism_find(a->mechanism, &d->mechanism);
+    return r;
+}
+
+static fgs_saturate saturation(const struct run_asked *a)
+{
+    return *a->saturate == 'u' ? FGS_SATURATE_UP
+        : *a->saturate == 'd'  ? FGS_SATURATE_DOWN
+                               : FGS_SATURATE_REFUSE;
 }
 
 /* Kernels and plan; `stem` is the producer's text, NULL = the healthy one. */
 static fgs_result make_plan(const struct run_asked *a, const char *stem,
                             struct parts *p, fgs_error *err)
 {
-    fgs_kernel_desc init = {.size = sizeof init, .role = FGS_ROLE_INIT};
-    fgs_kernel_desc produce = {.size = sizeof produce};
-    fgs_kernel_desc consume = {.size = sizeof consume};
+    fgs_kernel_desc init, produce, consume;
     fgs_plan_desc desc = {.size = sizeof desc};
-    fgs_result r;
+    fgs_result r = describe(a, FGS_ROLE_INIT, &init);
 
-    produce.role = FGS_ROLE_PRODUCER;
+    describe(a, FGS_ROLE_PRODUCER, &produce);
+    describe(a, FGS_ROLE_CONSUMER, &consume);
     produce.stem = stem;
-    consume.role = FGS_ROLE_CONSUMER;
+    produce.bulk_store = a->bulk_store && !stem;
+    produce.saturate = saturation(a);
     consume.weak = a->weak;
-    r = fgs_engine_find(a->engine, &consume.engine);
-    if (r < 0)
-        return r;
-    if ((r = fgs_kernel_make(&p->init, p->dev, &init, err)) < 0 ||
+    if (r == FGS_OK)
+        r = fgs_engine_find(a->engine, &consume.engine);
+    if (r < 0 || (r = fgs_kernel_make(&p->init, p->dev, &init, err)) < 0 ||
         (r = fgs_kernel_make(&p->producer, p->dev, &produce, err)) < 0 ||
         (r = fgs_kernel_make(&p->consumer, p->dev, &consume, err)) < 0)
         return r;
@@ -186,27 +212,46 @@ static void add_receipt(fgs_receipt *sum, const fgs_receipt *r)
     sum->overlap = overlap;
 }
 
-static void compare(const uint32_t *want, const uint32_t *out, uint64_t count,
-                    struct run_done *d)
+static uint32_t element_at(const unsigned char *p, uint64_t i, uint32_t bits)
 {
-    uint64_t i;
+    uint32_t v = 0;
 
+    if (bits == 4)
+        return (uint32_t)p[i / 2] >> (i % 2 * 4) & 0xf;
+    memcpy(&v, p + i * (bits / 8), bits / 8);
+    return v;
+}
+
+static void compare(const struct run_asked *a, const unsigned char *want,
+                    const unsigned char *out, struct run_done *d)
+{
+    uint32_t bits = fgs_element_get_info(a->element)->bits;
+    uint64_t i, count = a->tiles * a->tile_elements;
+
+    if (!memcmp(want, out, a->tiles * a->tile_bytes))
+        return;
     for (i = 0; i < count; i++) {
-        if (want[i] == out[i])
+        uint32_t should = element_at(want, i, bits);
+        uint32_t is = element_at(out, i, bits);
+
+        if (should == is)
             continue;
         if (!d->mismatches++) {
             d->first_bad = i;
-            d->want = want[i];
-            d->have = out[i];
+            d->want = should;
+            d->have = is;
         }
     }
 }
 
 /* A wrong result as an error: the library itself saw none. */
-static void tell_mismatch(struct run_done *d, const uint32_t *chunk)
+static void tell_mismatch(const struct run_asked *a, const unsigned char *out,
+                          struct run_done *d)
 {
-    uint64_t tile = d->first_bad / TILE_ELEMENTS;
-    unsigned element = (unsigned)(d->first_bad % TILE_ELEMENTS);
+    uint64_t tile = d->first_bad / a->tile_elements;
+    unsigned element = (unsigned)(d->first_bad % a->tile_elements);
+    uint32_t bits = fgs_element_get_info(a->element)->bits;
+    uint64_t chunk = element * (uint64_t)bits / 128;
     fgs_error *e = &d->error;
 
     memset(e, 0, sizeof *e);
@@ -215,27 +260,29 @@ static void tell_mismatch(struct run_done *d, const uint32_t *chunk)
     snprintf(e->kernel, sizeof e->kernel, "%s", d->stem);
     snprintf(e->text, sizeof e->text,
              "%" PRIu64 " elements are wrong; the first is tile %" PRIu64
-             " element %u: 0x%08" PRIx32 " in place of 0x%08" PRIx32,
-             d->mismatches, tile, element, d->have, d->want);
+             " element %u: 0x%0*" PRIx32 " in place of 0x%0*" PRIx32,
+             d->mismatches, tile, element, (int)bits / 4, d->have,
+             (int)bits / 4, d->want);
     e->tile = tile;
-    e->chunk = element / 4;
-    memcpy(e->bits, chunk, sizeof e->bits);
+    e->chunk = (uint32_t)chunk;
+    memcpy(e->bits, out + tile * a->tile_bytes + chunk * sizeof e->bits,
+           sizeof e->bits);
 }
 
 /* One batch: poison, run, wait, receipt, compare. */
-static fgs_result run_batch(struct parts *p, uint32_t rounds,
-                            const uint32_t *want, uint32_t *out, uint64_t tiles,
-                            uint64_t total, struct run_done *d)
+static fgs_result run_batch(const struct run_asked *a, struct parts *p,
+                            uint32_t rounds, const unsigned char *want,
+                            unsigned char *out, struct run_done *d)
 {
     fgs_receipt receipt = {.size = sizeof receipt};
-    uint64_t bytes = tiles * TILE_BYTES;
+    uint64_t bytes = a->tiles * a->tile_bytes;
     fgs_result r;
 
     memset(out, POISON, bytes);
     if ((r = fgs_buffer_write(p->out, 0, out, bytes, &d->error)) < 0 ||
         (r = fgs_plan_run(p->plan, NULL, rounds, &d->error)) < 0)
         return r;
-    show_progress(p, d->rounds, total);
+    show_progress(p, d->rounds, a->rounds);
     r = fgs_plan_wait(p->plan, &d->error);
     if (fgs_plan_get_receipt(p->plan, &receipt, NULL) == FGS_OK) {
         add_receipt(&d->receipt, &receipt);
@@ -249,27 +296,34 @@ static fgs_result run_batch(struct parts *p, uint32_t rounds,
     r = fgs_buffer_read(p->out, 0, out, bytes, &d->error);
     if (r < 0)
         return r;
-    compare(want, out, tiles * TILE_ELEMENTS, d);
+    compare(a, want, out, d);
     d->rounds += rounds;
     return FGS_OK;
 }
 
-/* After a failure: is the device still good for a healthy round? */
+/* After a failure: is the device still good for a healthy round?  Where the
+ * producer refused a value, nothing is expected of it but the end. */
 static bool still_alive(const struct run_asked *a, struct parts *p,
-                        const uint32_t *want, uint32_t *out)
+                        fgs_result failed, const unsigned char *want,
+                        unsigned char *out)
 {
     struct run_asked healthy = *a;
     struct run_done d = {.alive = -1};
+    bool refused = failed == FGS_E_SENTINEL;
 
     drop_plan(p);
     healthy.bound_ms = healthy.max_tries = healthy.work_ns = 0;
+    healthy.rounds = 1;
+    if (refused)
+        healthy.saturate = "up";
     return make_plan(&healthy, NULL, p, NULL) == FGS_OK &&
-           run_batch(p, 1, want, out, a->tiles, 1, &d) == FGS_OK &&
-           !d.mismatches;
+           run_batch(&healthy, p, 1, want, out, &d) == FGS_OK &&
+           (refused || !d.mismatches);
 }
 
 void run_execute(const struct run_asked *a, const uint32_t *in,
-                 const uint32_t *want, uint32_t *out, struct run_done *d)
+                 const unsigned char *want, unsigned char *out,
+                 struct run_done *d)
 {
     struct parts p = {0};
     uint32_t batch = batch_rounds(a->rounds);
@@ -278,7 +332,7 @@ void run_execute(const struct run_asked *a, const uint32_t *in,
     p.began = seconds();
     r = open_device(a, &p, d);
     if (r == FGS_OK)
-        r = make_buffers(a->tiles, &p, &d->error);
+        r = make_buffers(a, &p, &d->error);
     if (r == FGS_OK)
         r = make_plan(a, a->stem, &p, &d->error);
     if (r == FGS_OK) {
@@ -291,21 +345,23 @@ void run_execute(const struct run_asked *a, const uint32_t *in,
         KEEP(d->assembled_by, d->consumer.assembled_by);
     }
     if (r == FGS_OK)
-        r = fgs_buffer_write(p.in, 0, in, a->tiles * TILE_BYTES, &d->error);
+        r = fgs_buffer_write(p.in, 0, in,
+                             a->tiles * a->tile_elements * sizeof *in,
+                             &d->error);
     while (r == FGS_OK && !d->mismatches && d->rounds < a->rounds) {
         if (batch > a->rounds - d->rounds)
             batch = (uint32_t)(a->rounds - d->rounds);
-        r = run_batch(&p, batch, want, out, a->tiles, a->rounds, d);
+        r = run_batch(a, &p, batch, want, out, d);
         if (r < 0)
-            d->alive = still_alive(a, &p, want, out);
+            d->alive = still_alive(a, &p, r, want, out);
     }
     d->result = r;
     if (r == FGS_OK) {
         d->verified = true;
         d->ok = !d->mismatches;
-        d->digest = values_digest(out, a->tiles * TILE_ELEMENTS);
+        d->digest = values_digest(out, a->tiles * a->tile_bytes);
         if (d->mismatches)
-            tell_mismatch(d, out + d->first_bad / 4 * 4);
+            tell_mismatch(a, out, d);
     }
     drop_all(&p);
 }

@@ -71,7 +71,7 @@ void run_print(const struct run_asked *a, const struct run_done *d)
     if (d->ok)
         printf("verified   %" PRIu64 " elements in %" PRIu64 " tiles, %" PRIu64
                " round%s\n",
-               a->tiles * TILE_ELEMENTS, a->tiles, d->rounds,
+               a->tiles * a->tile_elements, a->tiles, d->rounds,
                d->rounds == 1 ? "" : "s");
     else
         print_error(d);
@@ -131,9 +131,10 @@ static void json_device(struct json *j, const struct run_done *d)
     json_version(j, "cc", d->device.cc);
 }
 
-static void json_kernel(struct json *j, const struct run_done *d)
+static void json_kernel(struct json *j, const struct run_asked *a,
+                        const struct run_done *d)
 {
-    const fgs_element_info *e = fgs_element_get_info(FGS_ELEMENT_F32);
+    const fgs_element_info *e = fgs_element_get_info(a->element);
     const fgs_mechanism_info *m = fgs_mechanism_get_info(e->mechanism);
     const fgs_kernel_info *k = &d->consumer;
 
@@ -154,8 +155,10 @@ void run_print_json(const struct run_asked *a, const struct run_done *d)
     snprintf(digest, sizeof digest, "%016" PRIx64, d->digest);
     json_open(&j, NULL, '{');
     json_device(&j, d);
-    json_kernel(&j, d);
+    json_kernel(&j, a, d);
     json_number(&j, "tiles", a->tiles);
+    json_number(&j, "tile_bytes", a->tile_bytes);
+    json_number(&j, "threads", a->threads);
     json_number(&j, "rounds", a->rounds);
     json_bool(&j, "ok", d->ok);
     if (d->verified)

@@ -98,25 +98,27 @@ void json_null(struct json *j, const char *key);
 /* Whole file plus a NUL behind it, from malloc.  0 = good; else the errno. */
 int file_read(const char *path, unsigned char **data, size_t *size);
 
-/* float32 values as bit patterns, little-endian. */
+/* The guide's tile of float32, as bit patterns, little-endian. */
 enum { TILE_ELEMENTS = 1024, TILE_BYTES = 4096, TILE_CHUNKS = 256 };
 
 /*
- * The elements of a .npy file (by its first bytes) or of a raw one.  *data is
- * from malloc, *count a positive multiple of TILE_ELEMENTS.  EXIT_GOOD, or
+ * The float32 elements of a .npy file (by its first bytes) or of a raw one.
+ * *data is from malloc, *count a positive multiple of `tile`.  EXIT_GOOD, or
  * EXIT_BAD after a message.
  */
-int values_read(const char *verb, const char *path, uint32_t **data,
-                uint64_t *count);
-/* By suffix: .npy of shape (tiles, 1024), else raw. */
-int values_write(const char *verb, const char *path, const uint32_t *data,
-                 uint64_t count);
+int values_read(const char *verb, const char *path, uint64_t tile,
+                uint32_t **data, uint64_t *count);
+/* Packed elements; by suffix: .npy of shape (tiles, elements), else raw.
+ * NumPy has no narrower floats: those are its unsigned integers, two 4-bit
+ * elements a byte. */
+int values_write(const char *verb, const char *path, fgs_element element,
+                 const void *data, uint64_t tiles, uint64_t tile_bytes);
 /* Values from a seed; the first tile holds every special one. */
 void values_make(uint32_t *data, uint64_t count, uint64_t seed);
 /* What the guide's example makes of them: doubled, canonicalized, reversed
  * within each tile (guide 4.6.6). */
 void values_expect(const uint32_t *in, uint32_t *out, uint64_t count);
 /* FNV-1a, 64 bits, of the bytes in memory order. */
-uint64_t values_digest(const uint32_t *data, uint64_t count);
+uint64_t values_digest(const void *data, uint64_t bytes);
 
 #endif

@@ -64,12 +64,12 @@ void values_expect(const uint32_t *in, uint32_t *out, uint64_t count)
         out[i] = scale(in[i ^ (TILE_ELEMENTS - 1)]);
 }
 
-uint64_t values_digest(const uint32_t *data, uint64_t count)
+uint64_t values_digest(const void *data, uint64_t bytes)
 {
-    const unsigned char *p = (const unsigned char *)data;
+    const unsigned char *p = data;
     uint64_t i, h = 0xCBF29CE484222325u;
 
-    for (i = 0; i < count * sizeof *data; i++)
+    for (i = 0; i < bytes; i++)
         h = (h ^ p[i]) * 0x100000001B3u;
     return h;
 }

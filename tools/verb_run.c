@@ -8,14 +8,21 @@
 const char usage_run[] =
     "usage: fgs run [OPTION]...\n"
     "\n"
-    "Fill a buffer with the sentinel, let a producer double 1024-element\n"
-    "float32 tiles into it and a consumer reverse each tile as soon as it is\n"
-    "ready; compare the result bit by bit.\n"
+    "Fill a buffer with the sentinel, let a producer double float32 values\n"
+    "into its tiles and a consumer reverse each tile as soon as it is ready;\n"
+    "compare the result bit by bit.\n"
     "\n"
     "  --provider cuda|sim  a GPU or the software device; default: a GPU that\n"
     "                       can run an engine, else the software device\n"
     "  --device N           its N-th device (default 0)\n"
-    "  --engine NAME        auto, report, bulk or poll (default auto)\n"
+    "  --engine NAME        auto, report, bulk, poll or async (default auto)\n"
+    "  --element NAME       what the tiles hold (default f32)\n"
+    "  --mechanism WORDS    report mechanism, which must be the element's\n"
+    "  --saturate HOW       integers that are the sentinel: up (default), down\n"
+    "                       or refuse\n"
+    "  --tile BYTES         of a tile, multiple of 16 (default 4096)\n"
+    "  --threads N          of a block, multiple of 32 (default 256)\n"
+    "  --bulk-store         the producer stores tiles by bulk copies\n"
     "  --weak               bulk: the weak copy, for PTX 8.6\n"
     "  --tiles N            tiles (default 64)\n"
     "  --rounds N           rounds, each with a new fill (default 1)\n"
@@ -84,7 +91,8 @@ static int inject_parse(struct run_asked *a)
     }
     if (*text) {
         text++;
-        code = inject_number(&text, "chunk", TILE_CHUNKS, &a->fault_chunk);
+        code = inject_number(&text, "chunk", a->tile_bytes / 16,
+                             &a->fault_chunk);
         if (code >= 0)
             return code;
     }
@@ -93,12 +101,47 @@ static int inject_parse(struct run_asked *a)
     return -1;
 }
 
+/* What element and tile come to. */
+static int ask_shape(struct run_asked *a)
+{
+    fgs_mechanism m;
+
+    if (fgs_element_find(a->element_name, &a->element) < 0)
+        return usage_error("run", "--element: \"%s\" is no element type",
+                           a->element_name);
+    if (a->mechanism && fgs_mechanism_find(a->mechanism, &m) < 0)
+        return usage_error("run", "--mechanism: \"%s\" is none",
+                           a->mechanism);
+    if (a->tile_bytes % 16)
+        return usage_error("run", "--tile: %" PRIu64 " is no multiple of 16",
+                           a->tile_bytes);
+    if (a->threads % 32)
+        return usage_error("run", "--threads: %" PRIu64 " is no multiple of 32",
+                           a->threads);
+    if (a->bulk_store && a->inject)
+        return usage_error("run", "--bulk-store: not with --inject");
+    /* Integers take the next value, unless asked; floats have no choice. */
+    if (!a->saturate_given)
+        a->saturate = *a->element_name == 'i' ? "up" : "refuse";
+    a->tile_elements =
+        a->tile_bytes * 8 / fgs_element_get_info(a->element)->bits;
+    return -1;
+}
+
 static int ask(int argc, char **argv, struct run_asked *a)
 {
     const struct opt table[] = {
         {"--provider", OPT_TEXT, &a->provider, 0, 0, "cuda|sim", NULL},
         {"--device", OPT_NUMBER, &a->ordinal, 0, INT32_MAX, NULL, NULL},
-        {"--engine", OPT_TEXT, &a->engine, 0, 0, "auto|report|bulk|poll", NULL},
+        {"--engine", OPT_TEXT, &a->engine, 0, 0,
+         "auto|report|bulk|poll|async", NULL},
+        {"--element", OPT_TEXT, &a->element_name, 0, 0, NULL, NULL},
+        {"--mechanism", OPT_TEXT, &a->mechanism, 0, 0, NULL, NULL},
+        {"--saturate", OPT_TEXT, &a->saturate, 0, 0, "up|down|refuse",
+         &a->saturate_given},
+        {"--tile", OPT_NUMBER, &a->tile_bytes, 16, 1 << 20, NULL, NULL},
+        {"--threads", OPT_NUMBER, &a->threads, 32, 1024, NULL, NULL},
+        {"--bulk-store", OPT_FLAG, &a->bulk_store, 0, 0, NULL, NULL},
         {"--weak", OPT_FLAG, &a->weak, 0, 0, NULL, NULL},
         {"--tiles", OPT_NUMBER, &a->tiles, 1, INT32_MAX, NULL, &a->tiles_given},
         {"--rounds", OPT_NUMBER, &a->rounds, 1, UINT32_MAX, NULL, NULL},
@@ -124,13 +167,13 @@ static int ask(int argc, char **argv, struct run_asked *a)
                            argv[1]);
     if (a->weak && strcmp(a->engine, "bulk"))
         return usage_error("run", "--weak: needs --engine bulk");
-    return -1;
+    return ask_shape(a);
 }
 
 /* The input: from the file, else from the seed. */
 static int fetch(struct run_asked *a, uint32_t **in)
 {
-    uint64_t count = a->tiles * TILE_ELEMENTS;
+    uint64_t count = a->tiles * a->tile_elements;
     int code;
 
     if (!a->input) {
@@ -140,10 +183,10 @@ static int fetch(struct run_asked *a, uint32_t **in)
         values_make(*in, count, a->seed);
         return -1;
     }
-    code = values_read("run", a->input, in, &count);
+    code = values_read("run", a->input, a->tile_elements, in, &count);
     if (code != EXIT_GOOD)
         return code;
-    count /= TILE_ELEMENTS;
+    count /= a->tile_elements;
     if (a->tiles_given && a->tiles != count)
         return usage_error(
             "run", "--tiles: %" PRIu64 " was given and %s holds %" PRIu64,
@@ -152,12 +195,27 @@ static int fetch(struct run_asked *a, uint32_t **in)
     return -1;
 }
 
+/* What must come of the input; a value that the producer refuses ends the run,
+ * so what is behind it does not matter. */
+static void expect(const struct run_asked *a, const uint32_t *in,
+                   unsigned char *want, unsigned char *room)
+{
+    fgs_saturate s = *a->saturate == 'u' ? FGS_SATURATE_UP
+        : *a->saturate == 'd'            ? FGS_SATURATE_DOWN
+                                         : FGS_SATURATE_REFUSE;
+
+    fgs_ref_produce(a->element, s, in, room, a->tiles * a->tile_elements, NULL);
+    fgs_ref_consume(a->element, room, want, a->tiles, a->tile_bytes);
+}
+
 int verb_run(int argc, char **argv)
 {
-    struct run_asked a = {
-        .engine = "auto", .tiles = 64, .rounds = 1, .seed = 1};
+    struct run_asked a = {.engine = "auto", .element_name = "f32",
+                          .tile_bytes = TILE_BYTES, .threads = 256,
+                          .tiles = 64, .rounds = 1, .seed = 1};
     struct run_done done = {.alive = -1};
-    uint32_t *in = NULL, *want = NULL, *out = NULL;
+    unsigned char *want = NULL, *out = NULL;
+    uint32_t *in = NULL;
     size_t bytes;
     int code = ask(argc, argv, &a);
 
@@ -168,14 +226,14 @@ int verb_run(int argc, char **argv)
     if (code >= 0)
         goto end;
 
-    bytes = a.tiles * TILE_BYTES;
+    bytes = a.tiles * a.tile_bytes;
     want = malloc(bytes);
     out = malloc(bytes);
     if (!want || !out) {
         code = failure("run", "no memory for %" PRIu64 " tiles", a.tiles);
         goto end;
     }
-    values_expect(in, want, a.tiles * TILE_ELEMENTS);
+    expect(&a, in, want, out);
     run_execute(&a, in, want, out, &done);
     code = done.ok ? EXIT_GOOD : code_of(done.result);
     if (!done.ok)
@@ -185,7 +243,7 @@ int verb_run(int argc, char **argv)
     else
         run_print(&a, &done);
     if (done.verified && a.output &&
-        values_write("run", a.output, out, a.tiles * TILE_ELEMENTS))
+        values_write("run", a.output, a.element, out, a.tiles, a.tile_bytes))
         code = EXIT_BAD;
 end:
     free(out);
