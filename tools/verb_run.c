@@ -18,7 +18,7 @@ const char usage_run[] =
     "  --engine NAME        auto, report, bulk, poll or async (default auto)\n"
     "  --element NAME       what the tiles hold (default f32)\n"
     "  --mechanism WORDS    report mechanism, which must be the element's\n"
-    "  --saturate HOW       integers that are the sentinel: up (default), down\n"
+    "  --mechanism WORDS    report mechanism, which must be the element's\n"
     "                       or refuse\n"
     "  --tile BYTES         of a tile, multiple of 16 (default 4096)\n"
     "  --threads N          of a block, multiple of 32 (default 256)\n"

@@ -64,7 +64,7 @@ expect 2 '--provider: "gpu" is none of cuda|sim' run --provider gpu
 expect 2 '--provider: "cuda|sim" is none' run --provider 'cuda|sim'
 expect 2 '--provider: "s" is none' run --provider s
 expect 2 '--provider: "gpu" is none' device --provider gpu
-expect 2 '--engine: "async" is none' run --engine asynk
+expect 2 '--engine: "asynk" is none' run --engine asynk
 expect 2 '--weak: needs --engine bulk' run --weak
 expect 2 '"file": no file or word' run file
 expect 2 '"file": no file or word' run -- file
