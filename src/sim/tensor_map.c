@@ -160,26 +160,41 @@ static const char *rule_of_inner(const struct fgs__tensor *t, uint32_t elements)
 
     if (padded(t) && elements != 128)
         return "the innermost side of the box of this packed type is not 128";
-    if (t->interleave)
-        return NULL;
     if (!padded(t) && bits % 128)
         return "the innermost side of the box is no multiple of 16 bytes";
-    if (t->swizzle && (padded(t) ? 128 : bits / 8) > span[t->swizzle])
+    if (!t->interleave && t->swizzle && (padded(t) ? 128 : bits / 8) > span[t->swizzle])
         return "the innermost side of the box is wider than the swizzle";
     return NULL;
 }
 
+/* The driver of an H200 takes no map whose elements are more than the 228 KiB
+ * of shared memory of an SM, whatever the rank, fill, layout and swizzle.  It
+ * counts the quotients of sides and steps without a rest: sides of 15 and
+ * steps of 2 are 7. */
+static const char *rule_of_size(const struct fgs__tensor *t, uint64_t elements)
+{
+    return elements * fgs__tensor_bits(t->type) / 8 > 228 << 10
+               ? "a copy has more bytes than the shared memory of an SM"
+               : NULL;
+}
+
 static const char *rule_of_box(const struct fgs__tensor *t)
 {
-    for (uint32_t d = 0; d < t->rank; d++)
+    uint64_t elements = t->box[0];
+    const char *rule;
+
+    for (uint32_t d = 0; d < t->rank; d++) {
         if (!t->box[d] || t->box[d] > 256)
             return "a side of the box is not in 1 ... 256";
-    return rule_of_inner(t, t->box[0]);
+        if (d)
+            elements *= t->box[d] / t->step[d];
+    }
+    rule = rule_of_inner(t, t->box[0]);
+    return rule ? rule : rule_of_size(t, elements);
 }
 
 /* The driver of an H200 takes a side of 2^32 pixels for none: with upper not
- * above lower the box is empty.  Of an interleaved layout it compares with the
- * dimension before (10 of 10 maps that are empty by that alone). */
+ * above lower the box is empty.  Of an interleaved layout W is dimension 0. */
 static bool no_pixels(const struct fgs__tensor *t, uint32_t side)
 {
     return (int64_t)(uint32_t)t->dim[!t->interleave + side] + t->upper[side] -
@@ -191,6 +206,7 @@ static const char *rule_of_column(const struct fgs__tensor *t)
     static const int most[] = { 0, 0, 0, 32767, 127, 15 };
     uint32_t sides = t->kind == FGS__TENSOR_IM2COL ? t->rank - 2 : 1;
     int high = t->kind == FGS__TENSOR_IM2COL ? most[t->rank] : 32767;
+    const char *rule;
 
     for (uint32_t d = 0; d < sides; d++) {
         if (t->lower[d] > high || t->lower[d] < -high - 1 ||
@@ -210,7 +226,12 @@ static const char *rule_of_column(const struct fgs__tensor *t)
          t->atom == FGS__TENSOR_ATOM_32_FLIP))
         return "the wide mode needs a swizzle of 64, 96 or 128 bytes without "
                "flip";
-    return rule_of_inner(t, t->channels);
+    rule = rule_of_inner(t, t->channels);
+    if (rule || t->kind == FGS__TENSOR_IM2COL_WIDE)
+        return rule;
+    if (!t->pixels)
+        return "the number of pixels is 0";
+    return rule_of_size(t, (uint64_t)t->channels * t->pixels);
 }
 
 const char *fgs__tensor_rule(const struct fgs__tensor *t)

@@ -344,6 +344,86 @@ static void odd_maps_are_taken_as_by_an_h200(void **state)
     assert_null(fgs__tensor_rule(&t));
 }
 
+/* The most pixels of an im2col map, and the most of one side of a box, that
+ * the driver of an H200 takes; one more is refused. */
+static void copies_fit_in_an_sm_as_an_h200_wants(void **state)
+{
+    static const struct {
+        uint8_t type;
+        uint16_t channels, pixels;
+    } column[] = {
+        { 0, 256, 912 }, { 0, 240, 972 }, { 0, 208, 1024 }, { 0, 16, 1024 },
+        { 6, 256, 456 }, { 6, 248, 470 }, { 6, 208, 561 }, { 6, 96, 1024 },
+        { 2, 256, 228 }, { 2, 176, 331 }, { 2, 96, 608 }, { 2, 64, 912 },
+        { 8, 256, 114 }, { 8, 240, 121 }, { 8, 208, 140 }, { 8, 64, 456 },
+    };
+    static const struct {
+        uint16_t box[5];
+        uint8_t at, step, most[4]; /* of elements of 1, 2, 4, 8 bytes */
+    } box[] = {
+        { { 256, 256, 0, 1, 1 }, 2, 1, { 3, 1, 0, 0 } },
+        { { 256, 64, 0, 1, 1 }, 2, 1, { 14, 7, 3, 1 } },
+        { { 128, 16, 0, 2, 1 }, 2, 1, { 57, 28, 14, 7 } },
+        { { 256, 0, 8, 1, 1 }, 1, 1, { 114, 57, 28, 14 } },
+        { { 16, 256, 0, 4, 4 }, 2, 1, { 3, 1, 0, 0 } },
+        { { 256, 256, 0, 1, 1 }, 2, 2, { 15, 7, 3, 1 } },
+        { { 256, 256, 0, 256, 256 }, 2, 1, { 0, 0, 0, 0 } },
+    };
+    static const uint8_t types[] = { 0, 6, 2, 8 };
+
+    (void)state;
+    for (unsigned n = 0; n < 3 * sizeof column / sizeof *column; n++) {
+        struct fgs__tensor t = {
+            .address = 64, .kind = FGS__TENSOR_IM2COL, .rank = 3 + n / 5 % 3,
+            .interleave = (uint8_t)(n % 3), .type = column[n / 3].type,
+            .dim = { 16, 5, 4, 3, 2 }, .step = { 1, 1, 1, 1, 1 },
+            .stride = { 0, 1 << 15, 1 << 19, 1 << 23, 1 << 27 },
+            .channels = column[n / 3].channels,
+            .pixels = column[n / 3].pixels };
+
+        assert_null(fgs__tensor_rule(&t));
+        t.pixels++;
+        assert_non_null(fgs__tensor_rule(&t));
+        t.pixels = 0;
+        assert_non_null(fgs__tensor_rule(&t));
+    }
+    for (unsigned n = 0; n < 12 * sizeof box / sizeof *box; n++) {
+        unsigned k = n / 12;
+        uint8_t step = box[k].step;
+        struct fgs__tensor t = {
+            .address = 64, .rank = 5, .interleave = (uint8_t)(n % 3),
+            .type = types[n / 3 % 4], .dim = { 16, 5, 4, 3, 2 },
+            .stride = { 0, 1 << 15, 1 << 19, 1 << 23, 1 << 27 },
+            .step = { 1, step, step, 1, 1 } };
+
+        memcpy(t.box, box[k].box, sizeof t.box);
+        t.box[box[k].at] = box[k].most[n / 3 % 4];
+        if (t.box[box[k].at])
+            assert_null(fgs__tensor_rule(&t));
+        t.box[box[k].at]++;
+        assert_non_null(fgs__tensor_rule(&t));
+    }
+}
+
+/* The innermost side is a multiple of 16 bytes in every layout: of elements of
+ * 2 bytes an H200 takes 8, 16, 32, 256 and refuses 1, 3, 4, 5, 7. */
+static void inner_sides_are_taken_as_by_an_h200(void **state)
+{
+    static const uint16_t sides[] = { 1, 3, 4, 5, 7, 8, 16, 32, 256 };
+
+    (void)state;
+    for (unsigned n = 0; n < 6 * sizeof sides / sizeof *sides; n++) {
+        uint16_t side = sides[n / 6];
+        struct fgs__tensor t = {
+            .address = 64, .kind = n / 3 % 2, .rank = 3, .type = 6,
+            .interleave = (uint8_t)(n % 3), .dim = { 16, 5, 4 },
+            .stride = { 0, 512, 8192 }, .step = { 1, 1, 1 },
+            .box = { side, 3, 2 }, .channels = side, .pixels = 6 };
+
+        assert_int_equal(!fgs__tensor_rule(&t), side % 8 == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +432,8 @@ int main(void)
         cmocka_unit_test(rules_name_what_is_wrong),
         cmocka_unit_test(odd_maps_are_taken_as_by_an_h200),
         cmocka_unit_test(interleaved_columns_are_taken_as_by_an_h200),
+        cmocka_unit_test(copies_fit_in_an_sm_as_an_h200_wants),
+        cmocka_unit_test(inner_sides_are_taken_as_by_an_h200),
     };
 
     return cmocka_run_group_tests_name("sim_tensor", tests, NULL, NULL);
