@@ -162,7 +162,8 @@ static const char *rule_of_inner(const struct fgs__tensor *t, uint32_t elements)
         return "the innermost side of the box of this packed type is not 128";
     if (!padded(t) && bits % 128)
         return "the innermost side of the box is no multiple of 16 bytes";
-    if (!t->interleave && t->swizzle && (padded(t) ? 128 : bits / 8) > span[t->swizzle])
+    if (!t->interleave && t->swizzle &&
+        (padded(t) ? 128 : bits / 8) > span[t->swizzle])
         return "the innermost side of the box is wider than the swizzle";
     return NULL;
 }

@@ -8,6 +8,12 @@
  *
  * The first byte of a box must lie on a multiple of 16 bytes: a Hopper device
  * faults otherwise, also where the coordinate is outside of the tensor.
+ *
+ * Of interleaved layouts (ISA 5.5.6: N, slices of C, D, H, W, then 16 or 32
+ * bytes of channels) an H200 does this: dimension 0 is W, its elements are
+ * pixels of 16 or 32 bytes without gaps whatever the element type, the last
+ * but one counts slices, the last N.  A copy takes one slice: the box's side
+ * there and the number of channels are not used.  So a row is a pixel.
  */
 #include "sim/tensor.h"
 #include "base/compat.h"
@@ -63,6 +69,24 @@ static bool kind_fits(const struct fgs__tensor *t, enum fgs__tensor_mode mode)
     }
 }
 
+/* The first dimension that rows follow each other along. */
+static uint32_t first_of(const struct fgs__tensor *t)
+{
+    return !t->interleave;
+}
+
+/* Pixels of an interleaved layout all do. */
+static const char *rule_of_begin(const struct fgs__tensor_walk *w, bool padded)
+{
+    int64_t at = w->r.coord[0];
+
+    if (w->t.interleave || !(padded ? at % 128 : at * w->bits % 128))
+        return NULL;
+    return padded ? "the first coordinate of this packed type is no multiple "
+                    "of 128"
+                  : "the box does not begin at a multiple of 16 bytes";
+}
+
 static const char *rule_of_store(const struct fgs__tensor_walk *w)
 {
     const struct fgs__tensor *t = &w->t;
@@ -81,31 +105,29 @@ static const char *rule_of_store(const struct fgs__tensor_walk *w)
     return NULL;
 }
 
-/* What the text leaves open is not guessed. */
+/* What the text leaves open is not guessed.  A column that begins outside of
+ * its pixel box faults on an H200: along W, and along W and H, were tried. */
 static const char *rule_of_mode(const struct fgs__tensor_walk *w)
 {
     const struct fgs__tensor *t = &w->t;
     const struct fgs__tensor_request *r = &w->r;
-    uint32_t slice = t->interleave ? 8u * 16 * t->interleave / w->bits : 0;
-    uint32_t wide = is_column(r->mode) ? t->channels : t->box[0];
     bool w128 = r->mode == FGS__TENSOR_COLUMN_W128;
+    uint32_t sides = r->mode == FGS__TENSOR_COLUMN ? t->rank - 2 : 0;
     static const uint32_t most[] = { 0, 0, 0, 0xffff, 0xff, 0x1f };
 
     if (r->mode == FGS__TENSOR_FOUR &&
         (t->rank != 2 || t->interleave || t->box[1] != 1))
         return "four rows need a tensor of two dimensions, without "
                "interleaving, and a box of one row";
-    if (t->interleave && (r->coord[0] != 0 || wide != slice ||
-                          t->dim[0] != slice || t->step[0] != 1))
-        return "of an interleaved layout one slice of channels is executed: "
-               "where the others lie is not documented";
-    if (t->interleave == 2 && t->swizzle != FGS__TENSOR_SW_32)
-        return "an interleave of 32 bytes is executed with the swizzle of 32 "
-               "bytes only";
-    if (r->mode == FGS__TENSOR_COLUMN)
-        for (uint32_t d = 0; d + 2 < t->rank; d++)
-            if (r->offset[d] > most[t->rank])
-                return "an im2col offset is out of its range";
+    for (uint32_t d = 0; d < sides; d++) {
+        int32_t at = r->coord[first_of(t) + d];
+
+        if (r->offset[d] > most[t->rank])
+            return "an im2col offset is out of its range";
+        if (at < t->lower[d] ||
+            at - (int64_t)t->dim[first_of(t) + d] >= t->upper[d])
+            return "a column begins outside of its pixel box";
+    }
     if ((r->mode == FGS__TENSOR_COLUMN_W || w128) && r->offset[0])
         return "a halo is not executed: where its pixels lie is not "
                "documented";
@@ -133,8 +155,10 @@ static void count_rows(struct fgs__tensor_walk *w)
     default:
         break;
     }
-    for (uint32_t d = 1; d < w->t.rank; d++) {
+    for (uint32_t d = first_of(&w->t); d < w->t.rank; d++) {
         w->count[d] = (w->t.box[d] + w->t.step[d] - 1u) / w->t.step[d];
+        if (w->t.interleave && d == w->t.rank - 2)
+            w->count[d] = 1;
         w->rows *= w->count[d];
     }
 }
@@ -155,16 +179,14 @@ const char *fgs__tensor_walk_make(struct fgs__tensor_walk *w,
         return "the tensor map was made for another mode";
     w->unit = t->type == FGS__TENSOR_U4_PAD ? 8
               : t->type == FGS__TENSOR_U6_PAD ? 12 : 16;
-    w->chunks = wide * w->bits / 8 / w->unit;
+    w->chunks = t->interleave ? t->interleave : wide * w->bits / 8 / w->unit;
     w->pitch = 16 * w->chunks;
     if (t->swizzle && !t->interleave && w->pitch < span[t->swizzle])
         w->pitch = span[t->swizzle];
-    if (padded ? r->coord[0] % 128 : (int64_t)r->coord[0] * w->bits % 128)
-        return padded ? "the first coordinate of this packed type is no "
-                        "multiple of 128"
-                      : "the box does not begin at a multiple of 16 bytes";
     count_rows(w);
-    rule = rule_of_mode(w);
+    rule = rule_of_begin(w, padded);
+    if (!rule)
+        rule = rule_of_mode(w);
     return !rule && r->store ? rule_of_store(w) : rule;
 }
 
@@ -173,7 +195,7 @@ const char *fgs__tensor_walk_make(struct fgs__tensor_walk *w,
 static void tile_at(const struct fgs__tensor_walk *w, uint32_t row,
                     int64_t at[FGS__TENSOR_RANK])
 {
-    for (uint32_t d = 1; d < w->t.rank; d++) {
+    for (uint32_t d = first_of(&w->t); d < w->t.rank; d++) {
         at[d] = w->r.coord[d] + (int64_t)(row % w->count[d]) * w->t.step[d];
         row /= w->count[d];
     }
@@ -203,17 +225,17 @@ static void column_at(const struct fgs__tensor_walk *w, uint32_t row,
 {
     const struct fgs__tensor *t = &w->t;
     bool wide = w->r.mode != FGS__TENSOR_COLUMN;
-    uint32_t sides = wide ? 1 : t->rank - 2;
+    uint32_t sides = wide ? 1 : t->rank - 2, first = first_of(t);
     uint64_t n = row;
 
-    for (uint32_t d = 1; d < t->rank; d++)
+    for (uint32_t d = first; d < t->rank; d++)
         at[d] = w->r.coord[d];
     for (uint32_t d = 0; d < sides; d++) {
         int64_t low = t->lower[d];
-        int64_t high = (int64_t)t->dim[1 + d] - 1 + t->upper[d];
+        int64_t high = (int64_t)t->dim[first + d] - 1 + t->upper[d];
 
-        n = advance(&at[1 + d], low, high, t->step[1 + d], n);
-        at[1 + d] += w->r.offset[wide ? 1 : d];
+        n = advance(&at[first + d], low, high, t->step[first + d], n);
+        at[first + d] += w->r.offset[wide ? 1 : d];
     }
     at[t->rank - 1] += (int64_t)n;
 }
@@ -223,8 +245,8 @@ void fgs__tensor_walk_row(const struct fgs__tensor_walk *w, uint32_t row,
 {
     const struct fgs__tensor *t = &w->t;
     int64_t at[FGS__TENSOR_RANK] = { w->r.coord[0] };
-    int64_t wide = (int64_t)w->chunks * w->unit * 8 / w->bits;
-    int64_t from = at[0] < 0 ? -at[0] : 0, to = (int64_t)t->dim[0] - at[0];
+    int64_t bits = t->interleave ? t->interleave * 128 : (int64_t)w->bits;
+    int64_t wide = (int64_t)w->chunks * w->unit * 8 / bits, from, to;
     bool inside = true;
 
     if (w->r.mode == FGS__TENSOR_FOUR)
@@ -233,7 +255,9 @@ void fgs__tensor_walk_row(const struct fgs__tensor_walk *w, uint32_t row,
         column_at(w, row, at);
     else
         tile_at(w, row, at);
-    out->address = t->address + (uint64_t)(at[0] * (int64_t)w->bits / 8);
+    from = at[0] < 0 ? -at[0] : 0;
+    to = (int64_t)t->dim[0] - at[0];
+    out->address = t->address + (uint64_t)(at[0] * bits / 8);
     for (uint32_t d = 1; d < t->rank; d++) {
         inside &= at[d] >= 0 && at[d] < (int64_t)t->dim[d];
         out->address += (uint64_t)at[d] * t->stride[d];
@@ -241,6 +265,6 @@ void fgs__tensor_walk_row(const struct fgs__tensor_walk *w, uint32_t row,
     to = to > wide ? wide : to;
     if (!inside || to <= from)
         from = to = 0;
-    out->from = (uint32_t)(from * w->bits / 8);
-    out->to = (uint32_t)(to * w->bits / 8);
+    out->from = (uint32_t)(from * bits / 8);
+    out->to = (uint32_t)(to * bits / 8);
 }

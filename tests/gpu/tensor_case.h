@@ -28,6 +28,23 @@ struct test {
 static const unsigned bits[] = { 8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32,
                                  32 };
 
+/* Of an interleaved layout: dimension 0 is W in pixels of 16 or 32 bytes, the
+ * last but one counts slices of channels, of which a copy takes one. */
+static unsigned pixel(const struct test *t)
+{
+    return 16 * t->interleave;
+}
+
+static unsigned rows_of(const struct test *t)
+{
+    unsigned rows = 1;
+
+    for (unsigned d = !t->interleave; d < t->rank; d++)
+        if (!t->interleave || d + 2 != t->rank)
+            rows *= (t->box[d] + t->step[d] - 1) / t->step[d];
+    return rows;
+}
+
 /* The same in both: a multiple of 16 bytes to the left or right. */
 static int first_coord(const struct test *t, int low, int high)
 {
@@ -43,7 +60,9 @@ static bool fits(const struct test *t, unsigned rows)
     cuuint64_t all = t->rank > 1
         ? t->stride[t->rank - 2] * t->dim[t->rank - 1] : 8192;
 
-    if (wide < span[t->swizzle])
+    if (t->interleave)
+        wide = pixel(t);
+    else if (wide < span[t->swizzle])
         wide = span[t->swizzle];
     return all + 65536 < GLOBAL - SHARED && rows * wide <= SHARED;
 }
@@ -60,33 +79,33 @@ static void draw_shape(struct test *t, unsigned type, unsigned rank)
         t->box[0] = 256;
     t->dim[0] = 1 + draw(2 * t->box[0]);
     t->stride[0] = (t->dim[0] * bits[type] / 8 + 15) / 16 * 16 + 16 * draw(3);
+    if (t->interleave)
+        t->stride[0] = (t->dim[0] + draw(3)) * pixel(t);
     for (unsigned d = 1; d < rank; d++) {
         t->dim[d] = 1 + draw(7);
         t->box[d] = 1 + draw(rank > 3 ? 2 : 5);
         t->step[d] = draw(3) ? 1 : 1 + draw(4);
         t->stride[d] = t->stride[d - 1] * (t->dim[d] + draw(2));
     }
-    t->step[0] = 1;
+    t->step[0] = t->interleave && !draw(3) ? 1 + draw(3) : 1;
 }
 
 static void draw_tile(struct test *t)
 {
-    unsigned rows;
-
     do {
-        draw_shape(t, t->type, 1 + draw(5));
-        rows = 1;
-        for (unsigned d = 1; d < t->rank; d++)
-            rows *= (t->box[d] + t->step[d] - 1) / t->step[d];
-    } while (!fits(t, rows));
+        draw_shape(t, t->type, t->interleave ? 3 + draw(3) : 1 + draw(5));
+    } while (!fits(t, rows_of(t)));
     t->coord[0] = first_coord(t, t->store ? 0 : -2, 4);
-    for (unsigned d = 1; d < t->rank; d++)
+    for (unsigned d = !t->interleave; d < t->rank; d++)
         t->coord[d] = (int)draw(8) - (t->store ? 0 : 3);
-    t->bytes = rows * t->box[0] * bits[t->type] / 8;
+    t->bytes = rows_of(t) *
+        (t->interleave ? pixel(t) : t->box[0] * bits[t->type] / 8);
 }
 
 static void draw_column(struct test *t)
 {
+    unsigned w = !t->interleave; /* the dimension that W is */
+
     t->pixels = 1 + draw(30);
     do {
         draw_shape(t, t->type, 3 + draw(3));
@@ -100,15 +119,18 @@ static void draw_column(struct test *t)
 
         t->lower[d] = t->store ? 0 : (int)draw(4) - 2;
         t->upper[d] = t->store ? 0 : (int)draw(4) - 2;
-        size = (int)t->dim[1 + d] + t->upper[d] - t->lower[d];
+        size = (int)t->dim[w + d] + t->upper[d] - t->lower[d];
         if (size <= 0)
             t->lower[d] = t->upper[d] = 0;
-        size = (int)t->dim[1 + d] + t->upper[d] - t->lower[d];
-        t->coord[1 + d] = t->lower[d] + (int)draw((unsigned)size);
+        size = (int)t->dim[w + d] + t->upper[d] - t->lower[d];
+        t->coord[w + d] = t->lower[d] + (int)draw((unsigned)size);
         t->offset[d] = t->store ? 0 : draw(3);
     }
+    if (t->interleave) /* the slice */
+        t->coord[t->rank - 2] = (int)draw(8) - (t->store ? 0 : 3);
     t->coord[t->rank - 1] = (int)draw((unsigned)t->dim[t->rank - 1]);
-    t->bytes = t->pixels * t->channels * bits[t->type] / 8;
+    t->bytes = t->pixels *
+        (t->interleave ? pixel(t) : t->channels * bits[t->type] / 8);
 }
 
 #endif
