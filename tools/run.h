@@ -8,7 +8,7 @@ struct run_asked {
     const char *provider, *engine, *input, *output, *inject;
     uint64_t tiles, rounds, seed, ordinal, work_ns, bound_ms, max_tries;
     uint64_t tile_bytes, threads;
-    const char *element_name, *mechanism, *saturate;
+    const char *element_name, *mechanism, *saturate, *language;
     fgs_element element;
     uint64_t tile_elements; /* of element: follows from tile_bytes        */
     bool weak, no_pdl, bulk_store, json;

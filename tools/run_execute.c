@@ -100,6 +100,7 @@ static fgs_result describe(const struct run_asked *a, fgs_role role,
     d->element = a->element;
     d->tile_bytes = (uint32_t)a->tile_bytes;
     d->threads = (uint32_t)a->threads;
+    d->language = *a->language == 'c' ? FGS_LANGUAGE_CUDA : FGS_LANGUAGE_PTX;
     if (a->mechanism)
         r = fgs_mechanism_find(a->mechanism, &d->mechanism);
     return r;

@@ -142,6 +142,7 @@ static void json_kernel(struct json *j, const struct run_asked *a,
     json_version(j, "ptx_version", k->ptx_version);
     json_text(j, "ptx_target", d->loaded ? k->ptx_target : NULL);
     json_text(j, "assembled_by", d->loaded ? d->assembled_by : NULL);
+    json_text(j, "language", a->language);
     json_text(j, "element", e->name);
     json_text(j, "mechanism", m->qualifier);
 }

@@ -12,6 +12,8 @@ const char usage_ptx[] =
     "as\n"
     "it is loaded, all tokens replaced.\n"
     "\n"
+    "  --engine E     NAME of this engine: --engine bulk consume\n"
+    "  --language L   ptx (default), or cuda: the twin in CUDA C++\n"
     "  --list         list every variant, for each element type\n"
     "  --cc N         for a device of compute capability N / 10 (default 107)\n"
     "  --element E    for elements of this type (default f32)\n"
@@ -149,10 +151,27 @@ static int print(const fgs_ptx_desc *d, struct json *j)
     return EXIT_GOOD;
 }
 
+/* The stem of an engine's kernel, by the whole name or without the engine. */
+static const char *stem_of(const char *engine, const char *name, char *room,
+                           size_t size)
+{
+    bool whole = !strncmp(name, engine, strlen(engine));
+    const char *stem;
+    uint32_t i;
+
+    snprintf(room, size, "%s%s%s", whole ? "" : engine, whole ? "" : "_", name);
+    for (i = 0; (stem = fgs_ptx_stem(i)); i++)
+        if (!strcmp(stem, room))
+            return stem;
+    return NULL;
+}
+
 int verb_ptx(int argc, char **argv)
 {
     fgs_ptx_desc d = {.size = sizeof d};
-    const char *element = "f32", *saturate = "refuse";
+    const char *element = "f32", *saturate = "refuse", *engine = NULL;
+    const char *language = "ptx";
+    char stem[64];
     uint64_t cc = 107, tile = 0, threads = 0;
     bool json = false, all = false;
     struct json j = {.to = stdout};
@@ -160,6 +179,8 @@ int verb_ptx(int argc, char **argv)
         {"--list", OPT_FLAG, &all, 0, 0, NULL, NULL},
         {"--cc", OPT_NUMBER, &cc, 10, 999, NULL, NULL},
         {"--element", OPT_TEXT, &element, 0, 0, NULL, NULL},
+        {"--engine", OPT_TEXT, &engine, 0, 0, "report|bulk|poll|async", NULL},
+        {"--language", OPT_TEXT, &language, 0, 0, "ptx|cuda", NULL},
         {"--saturate", OPT_TEXT, &saturate, 0, 0, "refuse|up|down", NULL},
         {"--tile", OPT_NUMBER, &tile, 16, 1 << 20, NULL, NULL},
         {"--threads", OPT_NUMBER, &threads, 32, 1024, NULL, NULL},
@@ -184,7 +205,14 @@ int verb_ptx(int argc, char **argv)
                                   : FGS_SATURATE_REFUSE;
     d.tile_bytes = (uint32_t)tile;
     d.threads = (uint32_t)threads;
+    d.language = *language == 'c' ? FGS_LANGUAGE_CUDA : FGS_LANGUAGE_PTX;
     d.stem = operands ? argv[1] : NULL;
+    if (operands && engine) {
+        d.stem = stem_of(engine, argv[1], stem, sizeof stem);
+        if (!d.stem)
+            return usage_error("ptx", "--engine: \"%s\" is no kernel of %s",
+                               argv[1], engine);
+    }
     return operands ? print(&d, json ? &j : NULL)
                     : list(&d, all, json ? &j : NULL);
 }

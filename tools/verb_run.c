@@ -22,6 +22,8 @@ const char usage_run[] =
     "                       or refuse\n"
     "  --tile BYTES         of a tile, multiple of 16 (default 4096)\n"
     "  --threads N          of a block, multiple of 32 (default 256)\n"
+    "  --language ptx|cuda  the kernels in PTX (default), or their twins in\n"
+    "                       CUDA C++, compiled by NVRTC\n"
     "  --bulk-store         the producer stores tiles by bulk copies\n"
     "  --weak               bulk: the weak copy, for PTX 8.6\n"
     "  --tiles N            tiles (default 64)\n"
@@ -141,6 +143,7 @@ static int ask(int argc, char **argv, struct run_asked *a)
          &a->saturate_given},
         {"--tile", OPT_NUMBER, &a->tile_bytes, 16, 1 << 20, NULL, NULL},
         {"--threads", OPT_NUMBER, &a->threads, 32, 1024, NULL, NULL},
+        {"--language", OPT_TEXT, &a->language, 0, 0, "ptx|cuda", NULL},
         {"--bulk-store", OPT_FLAG, &a->bulk_store, 0, 0, NULL, NULL},
         {"--weak", OPT_FLAG, &a->weak, 0, 0, NULL, NULL},
         {"--tiles", OPT_NUMBER, &a->tiles, 1, INT32_MAX, NULL, &a->tiles_given},
@@ -211,6 +214,7 @@ static void expect(const struct run_asked *a, const uint32_t *in,
 int verb_run(int argc, char **argv)
 {
     struct run_asked a = {.engine = "auto", .element_name = "f32",
+                          .language = "ptx",
                           .tile_bytes = TILE_BYTES, .threads = 256,
                           .tiles = 64, .rounds = 1, .seed = 1};
     struct run_done done = {.alive = -1};

@@ -472,7 +472,8 @@ typedef struct fgs_ptx_desc {
     fgs_saturate saturate; /*                                (default REFUSE) */
     uint32_t tile_bytes; /* multiple of 16                   (default 4096)  */
     uint32_t threads;    /* of a block, multiple of 32       (default 256)   */
-    uint32_t reserved;
+    fgs_language language; /* CUDA: the twin, whose tokens are -D options of
+                            the compiler                     (default PTX)   */
 } fgs_ptx_desc;
 
 /*

@@ -275,10 +275,14 @@ fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,
         return fgs__fail(err, FGS_E_NULL, "fgs_ptx_desc.stem is NULL");
     shape.element = d->element;
     shape.saturate = d->saturate;
+    shape.language = d->language;
     if (d->tile_bytes)
         shape.tile_bytes = d->tile_bytes;
     if (d->threads)
         shape.threads = d->threads;
+    if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
+        return fgs__fail(err, FGS_E_INVAL, "%u is no language",
+                         (unsigned)d->language);
     r = fgs__shape_check(&shape, d->cc, err);
     if (r >= 0)
         r = fgs__text_load(&t, d->stem, d->cc, &shape, NULL, &fgs__malloc,
