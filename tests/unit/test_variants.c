@@ -1,118 +1,5 @@
 /* test_variants.c -- every element type by every engine, against the mirrors */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include "core/ref.h"
-
-static fgs_device *dev;
-
-/* Halfway points of narrow formats, their limits, zeros of both signs,
- * subnormals, infinities, NaNs, and noise of all sizes. */
-static void make_input(uint32_t *x, uint64_t count)
-{
-    static const uint32_t special[] = {
-        0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff,
-        0x00400000, 0x00200000, 0x00200001, 0x7f800000, 0xff800000, 0x7fc00000,
-        0xffc12345, 0x7f800001, 0x7f7fffff, 0xff7fffff, 0x477fe000, 0x477ff000,
-        0x477fefff, 0x43e00000, 0x43e80000, 0x47600000, 0x47680000, 0xbf000000,
-        0x3e800000, 0xbe800000, 0x3f400000, 0x42fe0000, 0x42ff0000, 0xc2800000,
-        0xc6800000, 0xce800000, 0x4e7fffff, 0xce7fffff, 0xcf000000, 0x33000000,
-        0xb3000000, 0x32ffffff, 0xb2800000, 0x3a800000, 0xba800000, 0xbb000000,
-    };
-    uint64_t s = 0x9e3779b97f4a7c15u;
-
-    for (uint64_t i = 0; i < count; i++) {
-        s ^= s << 13;
-        s ^= s >> 7;
-        s ^= s << 17;
-        x[i] = (uint32_t)(s >> 32);
-        if (s & 1) /* near one: what narrow formats can tell apart */
-            x[i] = (x[i] & 0x80ffffff) | (0x37u + (s >> 8) % 16) << 24;
-        if (i < sizeof special / sizeof special[0])
-            x[i] = special[i];
-    }
-}
-
-struct job {
-    fgs_element element;
-    fgs_engine engine;
-    fgs_saturate saturate;
-    uint32_t bulk_store, tile_bytes, threads;
-    uint64_t tiles;
-};
-
-static fgs_kernel *kernel(fgs_role role, const struct job *j)
-{
-    int producer = role == FGS_ROLE_PRODUCER;
-    int consumer = role == FGS_ROLE_CONSUMER;
-    fgs_kernel_desc d = {
-        .size = sizeof d, .role = role, .element = j->element,
-        .engine = consumer ? j->engine : FGS_ENGINE_AUTO,
-        .saturate = producer ? j->saturate : FGS_SATURATE_REFUSE,
-        .bulk_store = producer ? j->bulk_store : 0,
-        .tile_bytes = j->tile_bytes, .threads = j->threads,
-    };
-    fgs_kernel *k;
-    fgs_error err;
-
-    if (fgs_kernel_make(&k, dev, &d, &err) < 0)
-        fail_msg("%s", err.text);
-    return k;
-}
-
-static fgs_buffer *buffer(fgs_element e, uint64_t tiles, uint64_t tile_bytes)
-{
-    fgs_buffer_desc d = { .size = sizeof d, .element = e, .tiles = tiles,
-                          .tile_bytes = tile_bytes };
-    fgs_buffer *b;
-    fgs_error err;
-
-    if (fgs_buffer_make(&b, dev, &d, &err) < 0)
-        fail_msg("%s", err.text);
-    return b;
-}
-
-/* One round; the result of the wait, `mid` and `out` filled. */
-static fgs_result hand_over(const struct job *j, const uint32_t *x, void *mid,
-                            void *out, fgs_error *err)
-{
-    uint64_t bytes = j->tiles * j->tile_bytes;
-    uint64_t in_tile = (uint64_t)j->tile_bytes * 32 /
-                       fgs_element_get_info(j->element)->bits;
-    fgs_plan_desc d = {
-        .size = sizeof d,
-        .init = kernel(FGS_ROLE_INIT, j),
-        .producer = kernel(FGS_ROLE_PRODUCER, j),
-        .consumer = kernel(FGS_ROLE_CONSUMER, j),
-        .in = buffer(FGS_ELEMENT_F32, j->tiles, in_tile),
-        .mid = buffer(j->element, j->tiles, j->tile_bytes),
-        .out = buffer(j->element, j->tiles, j->tile_bytes),
-    };
-    fgs_plan *p = NULL;
-    fgs_result r;
-
-    if (fgs_buffer_write(d.in, 0, x, j->tiles * in_tile, err) < 0 ||
-        fgs_plan_make(&p, dev, &d, err) < 0 ||
-        fgs_plan_run(p, NULL, 1, err) < 0)
-        fail_msg("%s", err->text);
-    r = fgs_plan_wait(p, err);
-    fgs_plan_free(p);
-    assert_int_equal(fgs_buffer_read(d.mid, 0, mid, bytes, NULL), FGS_OK);
-    assert_int_equal(fgs_buffer_read(d.out, 0, out, bytes, NULL), FGS_OK);
-    fgs_buffer_free(d.in);
-    fgs_buffer_free(d.mid);
-    fgs_buffer_free(d.out);
-    fgs_kernel_free(d.init);
-    fgs_kernel_free(d.producer);
-    fgs_kernel_free(d.consumer);
-    return r;
-}
+#include "variant_rig.h"
 
 static void expect_same(const struct job *j)
 {
@@ -145,19 +32,14 @@ static void expect_same(const struct job *j)
     free(back);
 }
 
-static fgs_saturate saturation(fgs_element e)
-{
-    return fgs__element_format(e)->form == FGS__SINT ? FGS_SATURATE_UP
-                                                     : FGS_SATURATE_REFUSE;
-}
-
 static void every_element_goes_through_every_engine(void **state)
 {
     (void)state;
     for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
         for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_COUNT; n++) {
             struct job j = { (fgs_element)e, (fgs_engine)n,
-                             saturation((fgs_element)e), 0, 4096, 256, 3 };
+                             saturation((fgs_element)e), 0, 4096, 256, 3, 0,
+                             0 };
 
             expect_same(&j);
         }
@@ -169,7 +51,7 @@ static void bulk_store_writes_the_same(void **state)
     (void)state;
     for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
         struct job j = { (fgs_element)e, FGS_ENGINE_BULK,
-                         saturation((fgs_element)e), 1, 4096, 256, 3 };
+                         saturation((fgs_element)e), 1, 4096, 256, 3, 0, 0 };
 
         expect_same(&j);
     }
@@ -189,7 +71,7 @@ static void tiles_and_blocks_of_any_size_do(void **state)
         for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_COUNT; n++) {
             struct job j = { i % 2 ? FGS_ELEMENT_E2M1 : FGS_ELEMENT_F16,
                              (fgs_engine)n, 0, 0, row[i].tile_bytes,
-                             row[i].threads, 2 };
+                             row[i].threads, 2, 0, 0 };
 
             expect_same(&j);
             j.bulk_store = 1;

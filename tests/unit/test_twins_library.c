@@ -1,0 +1,140 @@
+/* test_twins_library.c -- CUDA C++ through the library: the same bits as PTX */
+#include "variant_rig.h"
+
+#include "rtc.h"
+
+enum { TILE_BYTES = 2064, TILE_COUNT = 3 }; /* an odd number of chunks        */
+
+static char cache[64];
+
+/* What both languages leave in mid and out is the same. */
+static void expect_same_bits(struct job j)
+{
+    static uint8_t mid[2][TILE_COUNT * TILE_BYTES];
+    static uint8_t out[2][TILE_COUNT * TILE_BYTES];
+    static uint32_t x[TILE_COUNT * TILE_BYTES * 2];
+    const fgs_element_info *e = fgs_element_get_info(j.element);
+    fgs_error err;
+
+    make_input(x, sizeof mid[0] * 8 / e->bits);
+    for (int k = 0; k < 2; k++) {
+        j.language = k ? FGS_LANGUAGE_CUDA : FGS_LANGUAGE_PTX;
+        memset(mid[k], 0x11 + k, sizeof mid[k]);
+        memset(out[k], 0x11 + k, sizeof out[k]);
+        if (hand_over(&j, x, mid[k], out[k], &err) < 0)
+            fail_msg("%s by %s, %s: %s", e->name, fgs_engine_name(j.engine),
+                     k ? "CUDA C++" : "PTX", err.text);
+    }
+    if (memcmp(mid[0], mid[1], sizeof mid[0]))
+        fail_msg("%s: mid is not the same", e->name);
+    if (memcmp(out[0], out[1], sizeof out[0]))
+        fail_msg("%s by %s: out is not the same", e->name,
+                 fgs_engine_name(j.engine));
+}
+
+static void twins_make_the_same_bits(void **state)
+{
+    const fgs_element *e = *state;
+
+    rtc_real();
+    for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_COUNT; n++) {
+        struct job j = { *e, (fgs_engine)n, saturation(*e), 0, TILE_BYTES,
+                         96, TILE_COUNT, FGS_LANGUAGE_PTX, 0 };
+
+        expect_same_bits(j);
+    }
+}
+
+static void twins_that_store_in_bulk_make_the_same_bits(void **state)
+{
+    (void)state;
+    rtc_real();
+    for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
+        struct job j = { (fgs_element)e, FGS_ENGINE_BULK,
+                         saturation((fgs_element)e), 1, TILE_BYTES, 96,
+                         TILE_COUNT, FGS_LANGUAGE_PTX, 0 };
+
+        expect_same_bits(j);
+    }
+}
+
+/* Down instead of up, for the integer that has something below. */
+static void twins_move_down_the_same(void **state)
+{
+    struct job j = { FGS_ELEMENT_I8FF, FGS_ENGINE_POLL, FGS_SATURATE_DOWN, 0,
+                     TILE_BYTES, 96, TILE_COUNT, FGS_LANGUAGE_PTX, 0 };
+
+    (void)state;
+    rtc_real();
+    expect_same_bits(j);
+}
+
+/* Both refuse an integer that is the sentinel, at the same place.  A thread
+ * has one chunk at most: what it does after a refusal is its own. */
+static void twins_refuse_the_same(void **state)
+{
+    static uint8_t mid[2][TILE_BYTES], out[TILE_BYTES];
+    static uint32_t x[TILE_BYTES];
+
+    (void)state;
+    rtc_real();
+    for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
+        struct job j = { (fgs_element)e, FGS_ENGINE_POLL, FGS_SATURATE_REFUSE,
+                         0, TILE_BYTES, 160, 1, FGS_LANGUAGE_PTX, 0 };
+        float half = e == FGS_ELEMENT_I8FF ? -0.5f : -0x1p30f;
+        fgs_error err[2];
+
+        if (saturation(j.element) != FGS_SATURATE_UP)
+            continue;
+        memcpy(&x[77], &half, sizeof half);
+        for (int k = 0; k < 2; k++) {
+            j.language = k ? FGS_LANGUAGE_CUDA : FGS_LANGUAGE_PTX;
+            assert_int_equal(hand_over(&j, x, mid[k], out, &err[k]),
+                             FGS_E_SENTINEL);
+        }
+        assert_memory_equal(mid[0], mid[1], sizeof mid[0]);
+        assert_string_equal(err[0].text, err[1].text);
+    }
+}
+
+/* What is compiled once is taken from a folder of the test's own. */
+static int start(void **state)
+{
+    (void)state;
+    snprintf(cache, sizeof cache, "/tmp/fgs_test.XXXXXX");
+    if (!mkdtemp(cache))
+        return -1;
+    setenv("FGS_CACHE_DIR", cache, 1);
+    open_as(0, NULL);
+    return 0;
+}
+
+static int end(void **state)
+{
+    char command[80];
+
+    (void)state;
+    fgs_device_close(dev);
+    snprintf(command, sizeof command, "rm -r %s", cache);
+    return system(command);
+}
+
+int main(void)
+{
+    static fgs_element element[FGS_ELEMENT_COUNT];
+    static char name[FGS_ELEMENT_COUNT][60];
+    static struct CMUnitTest tests[FGS_ELEMENT_COUNT + 3] = {
+        cmocka_unit_test(twins_that_store_in_bulk_make_the_same_bits),
+        cmocka_unit_test(twins_move_down_the_same),
+        cmocka_unit_test(twins_refuse_the_same),
+    };
+
+    for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
+        element[e] = (fgs_element)e;
+        snprintf(name[e], sizeof name[e], "twins_of_%s_make_the_same_bits",
+                 fgs_element_get_info(element[e])->name);
+        tests[3 + e] = (struct CMUnitTest){ name[e], twins_make_the_same_bits,
+                                            NULL, NULL, &element[e] };
+    }
+    return cmocka_run_group_tests_name("twins_library", tests, start, end);
+}
