@@ -34,6 +34,8 @@
  *                             ~/.cache/fgsync)
  *   FGS_CACHE_BYTES=n         bound of that folder         (default 268435456)
  *   FGS_PTX_DIR=dir           files here replace the embedded text by name
+ *   FGS_PTX_WATCH=1           files there that change are loaded anew between
+ *                             rounds
  *   FGS_SIM_*                 knobs of the software device, see fgs_sim.h
  */
 #ifndef FGS_H
@@ -263,6 +265,11 @@ typedef struct fgs_device_opts {
                              "" = no cache; copied                           */
     uint64_t cache_bytes; /* bound of the folder; 0 = $FGS_CACHE_BYTES, else
                              256 MiB                                         */
+    uint32_t watch;       /* 1 = before each round a plan looks whether a file
+                             of ptx_dir that its kernels are made of changed,
+                             as if fgs_kernel_reload were called then; 0 =
+                             $FGS_PTX_WATCH, else not                        */
+    uint32_t reserved2;
 } fgs_device_opts;
 
 /*
@@ -270,7 +277,8 @@ typedef struct fgs_device_opts {
  * `ordinal`; without one the primary context is retained.
  *
  * FGS_E_INVAL     no provider of that name; FGS_LOG is no level,
- *                 FGS_CACHE_BYTES no number
+ *                 FGS_CACHE_BYTES no number; watch or FGS_PTX_WATCH neither 0
+ *                 nor 1
  * FGS_E_NODRIVER  the provider's library cannot be opened
  * FGS_E_ENTRY     it is no driver, or lacks an entry point: named in *err
  * FGS_E_NODEVICE  it has no device of that ordinal
@@ -416,6 +424,27 @@ FGS_API fgs_result fgs_kernel_make(fgs_kernel **out, fgs_device *dev,
                                    fgs_error *err);
 /* A run that uses the kernel is waited for first. */
 FGS_API void fgs_kernel_free(fgs_kernel *k);
+
+/*
+ * Find, check and load the kernel's text again, for the same stem and shape:
+ * from the ptx_dir when a file is there now, else from the library.  A plan
+ * takes the new code before its next round, also while it launches a run; code
+ * that an unfinished run uses stays loaded until that run was waited for.  A
+ * text that is refused leaves the kernel as it is.
+ *
+ * A device that watches (fgs_device_opts.watch) does the same before a round
+ * when a file changed: another time, size or inode, so a text is best renamed
+ * into its place.  A file that a text includes is not looked at.  A text that
+ * is refused then does not fail the run: it is logged ("reload.kept"), the
+ * receipt's `note` says file, line and rule until a text is taken, and it is
+ * not tried again before the file changes.
+ *
+ * FGS_E_FREED  the kernel was freed
+ * The rest as fgs_kernel_make.  Threads: any, but for what borrowed from the
+ * kernel: it is good until a reload.
+ */
+FGS_API fgs_result fgs_kernel_reload(fgs_kernel *k, fgs_error *err);
+
 /* NULL for what is no live kernel.  Owner: the kernel. */
 FGS_API const char *fgs_kernel_get_ptx(const fgs_kernel *k);
 FGS_API CUfunction fgs_kernel_get_function(const fgs_kernel *k);
@@ -628,6 +657,9 @@ typedef struct fgs_receipt {
     char ptx_target[16];
     const char *note;       /* what was substituted and why, "" = nothing    */
     uint64_t elapsed_ns;    /* device time from the first fill to the end    */
+    uint64_t compiled;      /* results that NVRTC and nvJitLink made for the
+                               kernels, reloads included                     */
+    uint64_t cached;        /* results of theirs that the cache had          */
 } fgs_receipt;
 FGS_API fgs_result fgs_plan_get_receipt(const fgs_plan *plan, fgs_receipt *out,
                                         fgs_error *err);

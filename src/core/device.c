@@ -199,10 +199,31 @@ static fgs_result check_opts(const fgs_device_opts *o, fgs_error *err)
     if (o->reserved)
         return fgs__fail(err, FGS_E_ABI,
                          "fgs_device_opts.reserved is not zero");
+    if (o->size > offsetof(fgs_device_opts, watch) && o->watch > 1)
+        return fgs__fail(err, FGS_E_INVAL, "fgs_device_opts.watch is %u",
+                         o->watch);
+    if (o->size > offsetof(fgs_device_opts, reserved2) && o->reserved2)
+        return fgs__fail(err, FGS_E_ABI,
+                         "fgs_device_opts.reserved2 is not zero");
     if (o->allocator && (!o->allocator->alloc || !o->allocator->release))
         return fgs__fail(err, FGS_E_NULL,
                          "fgs_device_opts.allocator: alloc or release is NULL");
     return FGS_OK;
+}
+
+static fgs_result set_watch(struct fgs__device *d, const fgs_device_opts *o,
+                            fgs_error *err)
+{
+    const char *env = getenv("FGS_PTX_WATCH");
+
+    d->watch = (int)o->watch;
+    if (d->watch || !env || !*env || !strcmp(env, "0"))
+        return FGS_OK;
+    d->watch = 1;
+    if (!strcmp(env, "1"))
+        return FGS_OK;
+    return fgs__fail(err, FGS_E_INVAL, "FGS_PTX_WATCH is \"%.40s\"; it is 0 "
+                     "or 1", env);
 }
 
 /* Folders and bounds, from the options or the environment. */
@@ -212,8 +233,9 @@ static fgs_result set_paths(struct fgs__device *d, const fgs_device_opts *o,
     const char *dir = o->ptx_dir ? o->ptx_dir : getenv("FGS_PTX_DIR");
     fgs_result r = FGS_OK;
 
+    r = set_watch(d, o, err);
     d->cache_bytes = o->cache_bytes;
-    if (!d->cache_bytes)
+    if (r >= 0 && !d->cache_bytes)
         r = fgs__cache_bytes(&d->cache_bytes, err);
     if (r < 0)
         return r;

@@ -37,6 +37,7 @@ struct fgs__device {
     char why[1200];           /* why this provider was taken                 */
     char *ptx_dir;            /* "" = none                                   */
     char *cache_dir;          /* NULL = the environment's                    */
+    int watch;                /* for files of ptx_dir that change            */
     uint64_t cache_bytes;     /* 0 = the default                             */
     atomic_ullong compiled, cached; /* results                               */
     pthread_mutex_t lock;     /* guards what follows                         */

@@ -72,7 +72,7 @@ static fgs_result allow_shared(struct fgs__kernel *k, fgs_error *err)
     if (k->shared_bytes <= PLAIN_SHARED)
         return FGS_OK;
     r = d->cu.cuFuncSetAttribute(
-        k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        k->loaded->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
         (int)k->shared_bytes);
     if (r == CUDA_SUCCESS)
         return FGS_OK;
@@ -85,6 +85,7 @@ static fgs_result make_module(struct fgs__kernel *k,
                               const struct fgs__ptx_module *m, fgs_error *err)
 {
     struct fgs__device *d = k->dev;
+    struct fgs__loaded *l = k->loaded;
     fgs_result result = fgs__device_enter(d, err);
     CUresult r;
     int regs;
@@ -94,29 +95,42 @@ static fgs_result make_module(struct fgs__kernel *k,
     result = fgs__module_load(k, m, err);
     if (result < 0)
         goto leave;
-    r = d->cu.cuModuleGetFunction(&k->function, k->module, k->entry);
+    r = d->cu.cuModuleGetFunction(&l->function, l->module, k->entry);
     if (r != CUDA_SUCCESS) {
         result = fgs__device_fail(d, err, r, "cuModuleGetFunction", "%s of %s",
                                   k->entry, k->text.file);
-        goto unload;
+        goto leave;
     }
     /* Asking for an attribute loads the code now, also where the driver loads
      * lazily: a load in the middle of a run serializes it (guide 4.6.5). */
     r = d->cu.cuFuncGetAttribute(&regs, CU_FUNC_ATTRIBUTE_NUM_REGS,
-                                 k->function);
+                                 l->function);
     result = r == CUDA_SUCCESS
         ? allow_shared(k, err)
         : fgs__device_fail(d, err, r, "cuFuncGetAttribute", "%s of %s",
                            k->entry, k->text.file);
-    if (result >= 0)
-        goto leave;
-unload:
-    fgs__device_lost(d, d->cu.cuModuleUnload(k->module), "cuModuleUnload",
-                     k->entry);
-    k->module = NULL;
 leave:
     fgs__device_leave(d);
     return result;
+}
+
+static fgs_result make_loaded(struct fgs__kernel *k,
+                              const struct fgs__ptx_module *m, fgs_error *err)
+{
+    fgs_result r;
+
+    k->loaded = fgs__zalloc(&k->dev->alloc, sizeof *k->loaded);
+    if (!k->loaded)
+        return fgs__nomem(err);
+    k->loaded->dev = k->dev;
+    atomic_init(&k->loaded->refs, 1);
+    memcpy(k->loaded->entry, k->entry, sizeof k->entry);
+    r = make_module(k, m, err);
+    if (r >= 0)
+        return r;
+    fgs__loaded_unref(k->loaded);
+    k->loaded = NULL;
+    return r;
 }
 
 /* Does the text keep a tile in shared memory?  A consumer's does, also one
@@ -128,8 +142,7 @@ static bool keeps_tile(const struct fgs__kernel *k, const char *stem)
     return k->role == FGS_ROLE_CONSUMER || (bulk && !strcmp(stem, bulk));
 }
 
-/* Load one stem into k; on failure k holds nothing of it. */
-static fgs_result load_stem(struct fgs__kernel *k, const char *stem,
+fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
                             fgs_error *err)
 {
     const struct fgs__ptx_func *f;
@@ -143,6 +156,8 @@ static fgs_result load_stem(struct fgs__kernel *k, const char *stem,
     snprintf(k->stem, sizeof k->stem, "%s", stem);
     snprintf(k->entry, sizeof k->entry, "fgs_%s", k->stem);
     k->shared_bytes = keeps_tile(k, stem) ? k->shape.tile_bytes : 0;
+    /* Before the reading: what changes after it is seen as a change. */
+    fgs__text_stamp(&k->stamp, stem, &k->shape, k->dev->ptx_dir);
     r = fgs__text_load(&k->text, stem, k->dev->cc, &k->shape, k->dev->ptx_dir,
                        &k->dev->alloc, err);
     if (r >= 0 && k->shape.language == FGS_LANGUAGE_CUDA)
@@ -164,7 +179,7 @@ static fgs_result load_stem(struct fgs__kernel *k, const char *stem,
     snprintf(k->ptx_target, sizeof k->ptx_target, "%s", m->target);
     k->waits = fgs__ptx_has_op(f, FGS__OP_GRID_WAIT);
     k->triggers = fgs__ptx_has_op(f, FGS__OP_GRID_LAUNCH);
-    r = make_module(k, m, err);
+    r = make_loaded(k, m, err);
 free_text:
     if (r < 0)
         fgs__text_free(&k->text);
@@ -196,8 +211,8 @@ static fgs_result load_engine(struct fgs__kernel *k, fgs_engine e, int weak,
     if (r < 0)
         return r;
     if (weak)
-        return load_stem(k, row->weak, err);
-    r = load_stem(k, row->consumer, row->weak ? &no : err);
+        return fgs__kernel_load(k, row->weak, err);
+    r = fgs__kernel_load(k, row->consumer, row->weak ? &no : err);
     if (!row->weak || r >= 0)
         return r;
     if (r != FGS_E_PTXVERSION) {
@@ -208,7 +223,7 @@ static fgs_result load_engine(struct fgs__kernel *k, fgs_engine e, int weak,
     fgs__log(&k->dev->log, FGS__LOG_LOAD_REFUSED, "%s", no.text);
     add_note(k, "%s taken instead of %s: %s", row->weak, row->consumer,
              no.text);
-    return load_stem(k, row->weak, err);
+    return fgs__kernel_load(k, row->weak, err);
 }
 
 static fgs_result load_auto(struct fgs__kernel *k, fgs_error *err)
@@ -253,7 +268,7 @@ static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
     fgs_result r;
 
     if (k->role != FGS_ROLE_CONSUMER)
-        return load_stem(k, d->stem ? d->stem
+        return fgs__kernel_load(k, d->stem ? d->stem
                             : d->bulk_store ? role->bulk : role->stem, err);
     if (!d->stem && k->engine == FGS_ENGINE_AUTO)
         return load_auto(k, err);
@@ -266,7 +281,7 @@ static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
                          "stem %s: name the engine that this consumer uses",
                          d->stem);
     r = fgs__device_can(k->dev, k->engine, err);
-    return r < 0 ? r : load_stem(k, d->stem, err);
+    return r < 0 ? r : fgs__kernel_load(k, d->stem, err);
 }
 
 /* ------------------------------------------------------------------ API -- */
@@ -385,11 +400,8 @@ void fgs_kernel_free(fgs_kernel *kernel)
         return;
     d = k->dev;
     fgs__plans_wait(d, 0, 0, kernel);
-    if (fgs__device_enter_quiet(d)) {
-        fgs__device_lost(d, d->cu.cuModuleUnload(k->module), "cuModuleUnload",
-                         k->entry);
-        fgs__device_leave(d);
-    }
+    fgs__plans_let_go(d, kernel);
+    fgs__loaded_unref(k->loaded);
     fgs__text_free(&k->text);
     fgs__free(&d->alloc, k);
     fgs__device_unref(d);
@@ -406,7 +418,9 @@ CUfunction fgs_kernel_get_function(const fgs_kernel *kernel)
 {
     struct fgs__kernel *k;
 
-    return fgs__kernel_get(&k, kernel, "k", NULL) < 0 ? NULL : k->function;
+    if (fgs__kernel_get(&k, kernel, "k", NULL) < 0)
+        return NULL;
+    return k->loaded->function;
 }
 
 fgs_result fgs_kernel_get_info(const fgs_kernel *kernel, fgs_kernel_info *info)

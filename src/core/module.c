@@ -153,7 +153,7 @@ static fgs_result link_and_load(struct fgs__kernel *k,
              n->lib.version % 10);
     if (result < 0)
         return refused(k, err, who, CUDA_SUCCESS, log);
-    r = d->cu.cuModuleLoadData(&k->module, cubin.data);
+    r = d->cu.cuModuleLoadData(&k->loaded->module, cubin.data);
     fgs__free(&d->alloc, cubin.data);
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuModuleLoadData",
@@ -191,7 +191,8 @@ fgs_result fgs__module_load(struct fgs__kernel *k,
     fgs_result result;
     CUresult r;
 
-    r = d->cu.cuModuleLoadDataEx(&k->module, k->text.text, 4, option, value);
+    r = d->cu.cuModuleLoadDataEx(&k->loaded->module, k->text.text, 4, option,
+                                 value);
     error_log[LOG_BYTES - 1] = info_log[LOG_BYTES - 1] = '\0';
     if (info_log[0])
         fgs__log(&d->log, FGS__LOG_LOAD_JIT, "%s: %s", k->text.file, info_log);
@@ -199,7 +200,7 @@ fgs_result fgs__module_load(struct fgs__kernel *k,
         k->assembled_by = d->provider->assembler;
         return FGS_OK;
     }
-    k->module = NULL;
+    k->loaded->module = NULL;
     if (version_refused(k, m, r)) {
         result = d->provider->cubins ? link_and_load(k, m, err)
                                      : too_new(k, m, err);

@@ -112,7 +112,6 @@ static fgs_result take_kernel(struct fgs__plan *p, fgs_role role,
         return fgs__fail(err, FGS_E_MISMATCH, "%s (%s) is a kernel for %s",
                          what, k->entry, fgs__roles[k->role].name);
     s->handle = handle;
-    s->function = k->function;
     memcpy(s->entry, k->entry, sizeof s->entry);
     s->threads = k->shape.threads;
     s->shared = k->shared_bytes;
@@ -143,43 +142,6 @@ static fgs_result take_buffer(struct fgs__plan *p, int i, fgs_buffer *handle,
     u->bytes = b->bytes;
     *out = b;
     return FGS_OK;
-}
-
-/* ------------------------------------------------------------------ PDL -- */
-
-/* Without griddepcontrol.wait in the consumer nothing would order its end
- * behind the producer; without a trigger nothing would overlap. */
-static void decide_pdl(struct fgs__plan *p, const struct fgs__kernel *producer,
-                       const struct fgs__kernel *consumer, int no_pdl)
-{
-    const struct fgs__launch_attr *row =
-        fgs__launch_attr_find("PROGRAMMATIC_STREAM_SERIALIZATION");
-    char *why = p->pdl_why;
-    size_t size = sizeof p->pdl_why;
-
-    if (no_pdl)
-        snprintf(why, size, "left out: no_pdl asks for plain stream order");
-    else if (p->dev->cc < row->cc)
-        snprintf(why, size,
-                 "left out: it needs compute capability %d.%d, this is %d.%d",
-                 row->cc / 10, row->cc % 10, (int)p->dev->cc / 10,
-                 (int)p->dev->cc % 10);
-    else if (!consumer->waits)
-        snprintf(why, size, "left out: %s does not execute %s",
-                 consumer->entry, row->needs);
-    else if (!producer->triggers)
-        snprintf(why, size,
-                 "left out: %s does not execute "
-                 "griddepcontrol.launch_dependents",
-                 producer->entry);
-    else
-        p->pdl = 1;
-    if (p->pdl)
-        snprintf(why, size,
-                 "set: %s executes %s, %s griddepcontrol.launch_dependents",
-                 consumer->entry, row->needs, producer->entry);
-    fgs__log(&p->dev->log, FGS__LOG_PLAN_PDL,
-             "programmatic serialization %s", why);
 }
 
 /* ------------------------------------------------------------ resources -- */
@@ -256,23 +218,6 @@ static void release(struct fgs__plan *p)
                          "control block");
 }
 
-/* Kernels with different carveouts serialize behind the reconfiguration of the
- * SM: both ends ask for the same one (guide 4.6.5). */
-static fgs_result set_carveout(struct fgs__plan *p, fgs_error *err)
-{
-    for (int i = FGS_ROLE_PRODUCER; i <= FGS_ROLE_CONSUMER; i++) {
-        CUresult r = p->dev->cu.cuFuncSetAttribute(
-            p->stage[i].function,
-            CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-            CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
-
-        if (r != CUDA_SUCCESS)
-            return fgs__device_fail(p->dev, err, r, "cuFuncSetAttribute",
-                                    "carveout of %s", p->stage[i].entry);
-    }
-    return FGS_OK;
-}
-
 /* ------------------------------------------------------------------ API -- */
 
 static void set_args(struct fgs__plan *p, const fgs_plan_desc *d)
@@ -319,17 +264,13 @@ static fgs_result build(struct fgs__plan *p, const fgs_plan_desc *d,
         return r;
     p->tiles = b[FGS__MID]->tiles;
     p->engine = k[FGS_ROLE_CONSUMER]->engine;
-    p->assembled_by = k[FGS_ROLE_CONSUMER]->assembled_by;
-    p->ptx_version = k[FGS_ROLE_CONSUMER]->ptx_version;
-    memcpy(p->ptx_target, k[FGS_ROLE_CONSUMER]->ptx_target,
-           sizeof p->ptx_target);
-    memcpy(p->note, k[FGS_ROLE_CONSUMER]->note, sizeof p->note);
+    p->no_pdl = d->no_pdl != 0;
     set_args(p, d);
-    decide_pdl(p, k[FGS_ROLE_PRODUCER], k[FGS_ROLE_CONSUMER], d->no_pdl != 0);
     r = fgs__device_enter(p->dev, err);
     if (r < 0)
         return r;
-    r = set_carveout(p, err);
+    r = fgs__plan_renew(p, 1, err);
+    fgs__plan_let_go(p);
     if (r >= 0)
         r = acquire(p, err);
     if (r < 0)
@@ -424,6 +365,7 @@ void fgs_plan_free(fgs_plan *plan)
         release(p);
         fgs__device_leave(d);
     }
+    fgs__plan_let_go(p);
     fgs__free(&d->alloc, p);
     fgs__device_unref(d);
 }

@@ -22,7 +22,11 @@ enum { FGS__IN, FGS__MID, FGS__OUT, FGS__BUFFERS };
  * tell what happened.  The handle says whether the thing still lives. */
 struct fgs__stage {
     fgs_kernel *handle;
+    struct fgs__loaded *held;  /* what the unfinished run began with, NULL =
+                                  none; a reference, under dev->lock         */
+    uint64_t generation;       /* of the kernel, for what follows            */
     CUfunction function;
+    int waits, triggers;
     char entry[68];
     uint32_t blocks, threads;
     uint32_t shared;           /* dynamic bytes of a block                   */
@@ -44,12 +48,13 @@ struct fgs__plan {
     struct fgs__args args;
     uint64_t tiles;
     fgs_engine engine;
-    int pdl;
+    int pdl, no_pdl;
     char pdl_why[256];
     const char *assembled_by;
     int ptx_version;
     char ptx_target[16];
     char note[1024];
+    uint64_t compiled, cached; /* results for the kernels                    */
     CUdeviceptr ctl;           /* struct fgs__ctl                            */
     struct fgs__rec *rec;      /* pinned, the kernels write it               */
     struct fgs__ctl *stats;    /* pinned, one a round                        */
@@ -87,6 +92,19 @@ static inline int fgs__overlap(CUdeviceptr a, uint64_t a_bytes, CUdeviceptr b,
  * device's context is current.  `name` is what the text calls the memory. */
 fgs_result fgs__plans_idle(struct fgs__device *d, CUdeviceptr ptr,
                            uint64_t bytes, const char *name, fgs_error *err);
+
+/*
+ * renew.c: what the kernels hold now, as the stages' functions; the run that
+ * goes on keeps what it launched before.  Where something changed, or with
+ * `all`, the rest follows: carveout, serialization, note.  In the context.
+ *
+ * FGS_E_FREED  a kernel of the plan was freed
+ */
+fgs_result fgs__plan_renew(struct fgs__plan *p, int all, fgs_error *err);
+/* No run of the plan is unfinished: give back what its stages hold. */
+void fgs__plan_let_go(struct fgs__plan *p);
+/* The same for a kernel's stages in all plans of a device. */
+void fgs__plans_let_go(struct fgs__device *d, const fgs_kernel *kernel);
 
 /* Wait for each unfinished run that uses the memory, or the kernel. */
 void fgs__plans_wait(struct fgs__device *d, CUdeviceptr ptr, uint64_t bytes,

@@ -157,7 +157,9 @@ static fgs_result launch_all(struct fgs__plan *p, CUstream stream,
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuEventRecord", "start of the run");
     for (uint32_t i = 0; i < rounds; i++) {
-        result = launch_round(p, stream, i, err);
+        result = fgs__plan_renew(p, 0, err);
+        if (result >= 0)
+            result = launch_round(p, stream, i, err);
         if (result < 0)
             return result;
     }
@@ -206,6 +208,8 @@ static void settle(struct fgs__plan *p, int running)
     p->launching = 0;
     p->running = running;
     pthread_mutex_unlock(&p->dev->lock);
+    if (!running)
+        fgs__plan_let_go(p);
 }
 
 static fgs_result check_run(struct fgs__plan *p, uint32_t rounds,

@@ -118,6 +118,8 @@ static void write_receipt(struct fgs__plan *p, float ms)
     r->ptx_version = p->ptx_version;
     memcpy(r->ptx_target, p->ptx_target, sizeof r->ptx_target);
     r->note = p->note;
+    r->compiled = p->compiled;
+    r->cached = p->cached;
     r->elapsed_ns = ms > 0 ? (uint64_t)((double)ms * 1e6) : 0;
     for (uint32_t i = 0; i < p->rounds; i++) {
         const struct fgs__ctl *s = &p->stats[i];
@@ -135,6 +137,7 @@ static void set_idle(struct fgs__plan *p)
     pthread_mutex_lock(&p->dev->lock);
     p->running = 0;
     pthread_mutex_unlock(&p->dev->lock);
+    fgs__plan_let_go(p);
 }
 
 /* The run is over and the device is well: read what it left. */
@@ -234,21 +237,22 @@ fgs_result fgs_plan_get_receipt(const fgs_plan *plan, fgs_receipt *out,
 {
     struct fgs__plan *p;
     fgs_result r = fgs__plan_get(&p, plan, err);
-    size_t size;
+    fgs_receipt all;
 
     if (r < 0)
         return r;
     if (!out)
         return fgs__fail(err, FGS_E_NULL, "out is NULL");
-    if (out->size < sizeof *out)
+    if (out->size < offsetof(fgs_receipt, compiled))
         return fgs__fail(err, FGS_E_INVAL,
                          "fgs_receipt.size is %zu; set it to %zu", out->size,
                          sizeof *out);
     if (!p->waited)
         return fgs__fail(err, FGS_E_STATE,
                          "no run of the plan was waited for");
-    size = out->size;
-    *out = p->receipt;
-    out->size = size;
+    all = p->receipt;
+    all.size = out->size;
+    /* A program of an earlier header has room for less. */
+    memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
     return FGS_OK;
 }

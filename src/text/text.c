@@ -7,6 +7,7 @@
 #include "text/embed.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -70,17 +71,27 @@ static fgs_result read_in(struct fgs__text *t, char **raw, size_t *len,
     return r;
 }
 
-/* DIR/STEM.ptx as it stands, when it is there; DIR/STEM.ELEMENT.ptx for
- * another element than f32. */
+/* What is behind the stem in the name of its own file: STEM.ptx, for another
+ * element than f32 STEM.ELEMENT.ptx, for CUDA C++ STEM.cu. */
+static void own_ext(const struct ask *ask, char ext[32])
+{
+    if (ask->shape->language == FGS_LANGUAGE_CUDA)
+        snprintf(ext, 32, ".cu");
+    else if (ask->shape->element != FGS_ELEMENT_F32)
+        snprintf(ext, 32, ".%s.ptx",
+                 fgs_element_get_info(ask->shape->element)->name);
+    else
+        snprintf(ext, 32, ".ptx");
+}
+
+/* The stem's own PTX out of DIR as it stands, when it is there. */
 static fgs_result load_plain(struct fgs__text *t, const struct ask *ask,
                              fgs_error *err)
 {
-    char ext[32] = ".ptx";
+    char ext[32];
     fgs_result r;
 
-    if (ask->shape->element != FGS_ELEMENT_F32)
-        snprintf(ext, sizeof ext, ".%s.ptx",
-                 fgs_element_get_info(ask->shape->element)->name);
+    own_ext(ask, ext);
     r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ext, err);
 
     if (r < 0 || !t->text)
@@ -109,10 +120,11 @@ static void twin_of(const struct fgs__variant *v, char name[64])
 static fgs_result load_source(struct fgs__text *t, const struct ask *ask,
                               const struct fgs__variant *v, fgs_error *err)
 {
-    fgs_result r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ".cu",
-                           err);
-    char name[64];
+    char name[64], ext[32];
+    fgs_result r;
 
+    own_ext(ask, ext);
+    r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ext, err);
     if (r == FGS_OK && !t->text && v) {
         twin_of(v, name);
         r = read_in(t, &t->text, &t->len, ask->dir, name, "", err);
@@ -226,6 +238,45 @@ fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
     if (r < 0)
         fgs__text_free(out);
     return r;
+}
+
+/* A path that is longer than the system takes is no file. */
+static void stamp_file(struct fgs__file_stamp *s, const char *dir,
+                       const char *name, const char *ext)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, ext);
+
+    memset(s, 0, sizeof *s);
+    if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) < 0)
+        return;
+    s->there = 1;
+    s->device = (uint64_t)st.st_dev;
+    s->inode = (uint64_t)st.st_ino;
+    s->size = (uint64_t)st.st_size;
+    s->mtime_s = (uint64_t)st.st_mtim.tv_sec;
+    s->mtime_ns = (uint64_t)st.st_mtim.tv_nsec;
+}
+
+void fgs__text_stamp(struct fgs__stamp *out, const char *stem,
+                     const struct fgs__shape *shape, const char *ptx_dir)
+{
+    const struct ask ask = { stem, ptx_dir, 0, shape };
+    const struct fgs__variant *v = fgs__variant_find(stem);
+    char name[64], ext[32];
+
+    memset(out, 0, sizeof *out);
+    if (!ptx_dir || !*ptx_dir || !is_stem(stem))
+        return;
+    own_ext(&ask, ext);
+    stamp_file(&out->file[0], ptx_dir, stem, ext);
+    if (!v)
+        return;
+    snprintf(name, sizeof name, "%s", v->file);
+    if (shape->language == FGS_LANGUAGE_CUDA)
+        twin_of(v, name);
+    stamp_file(&out->file[1], ptx_dir, name, "");
 }
 
 void fgs__text_free(struct fgs__text *t)

@@ -79,6 +79,18 @@ fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
 /* Accepts a zeroed struct. */
 void fgs__text_free(struct fgs__text *t);
 
+/* The state of the files that a stem's text is looked for in: equal stamps,
+ * unchanged files.  A text that was renamed over another differs by its inode,
+ * whatever its time is. */
+enum { FGS__TEXT_FILES = 2 };
+struct fgs__stamp {
+    struct fgs__file_stamp {
+        uint64_t there, device, inode, size, mtime_s, mtime_ns;
+    } file[FGS__TEXT_FILES];
+};
+void fgs__text_stamp(struct fgs__stamp *out, const char *stem,
+                     const struct fgs__shape *shape, const char *ptx_dir);
+
 /* ----------------------------------------------- parts, for their tests -- */
 
 struct fgs__var {
