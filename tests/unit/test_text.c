@@ -283,9 +283,48 @@ static void text_in_the_callers_buffer(void **state)
                      FGS_E_UNSUPPORTED);
 }
 
+/* Descriptions out of odd numbers: a text that the loader takes, or words. */
+static void odd_descriptions_are_texts_or_words(void **state)
+{
+    static const uint32_t odd[] = { 0, 1, 16, 17, 31, 32, 33, 48, 64, 1024,
+                                    1056, 4096, 232448, 1u << 30, 0x7fffffff,
+                                    0x80000000, 0xfffffff0, 0xffffffff };
+    static const int32_t cc[] = { 107, 90, 75, 70, 12, 0, -1, 999, 91,
+                                  INT32_MIN, INT32_MAX };
+    static char text[65536];
+    enum { N = sizeof odd / sizeof *odd, C = sizeof cc / sizeof *cc };
+    int made = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < N * N * C; i++) {
+        fgs_ptx_desc d = {
+            .size = sizeof d, .stem = fgs_ptx_stem(i % 5), .cc = cc[i % C],
+            .element = (fgs_element)(i % 7 ? i % FGS_ELEMENT_COUNT
+                                           : odd[i % N]),
+            .saturate = (fgs_saturate)(i % 3 ? 0 : odd[i / N % N]),
+            .tile_bytes = odd[i / C % N], .threads = odd[i / C / N % N]
+        };
+        size_t size = sizeof text;
+        fgs_error err = { 0 };
+        fgs_result r = fgs_ptx_expand(&d, text, &size, &err);
+
+        if (r < 0) {
+            assert_int_equal(err.result, r);
+            assert_true(strlen(err.text) > 10);
+            continue;
+        }
+        made++;
+        if (fgs_ptx_check("odd", text, strlen(text), NULL, NULL, &err) < 0)
+            fail_msg("tile %u, %u threads: %s", d.tile_bytes, d.threads,
+                     err.text);
+    }
+    assert_true(made > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(odd_descriptions_are_texts_or_words),
         cmocka_unit_test(expand_replaces_tokens_and_nothing_else),
         cmocka_unit_test(expand_names_the_place_of_a_bad_token),
         cmocka_unit_test(every_file_has_a_stem_and_every_stem_a_file),
