@@ -279,8 +279,8 @@ static void changed_text_takes_effect(void **state)
     fgs_error err;
 
     (void)state;
-    put_changed("mul.rn.f32              %v0, %v0, 0f40000000",
-                "mul.rn.f32              %v0, %v0, 0f40800000");
+    put_changed("mul.rn.f32    %v0, %v0, 0f40000000",
+                "mul.rn.f32    %v0, %v0, 0f40800000");
     RIG_OK(rig_make(&r, &o, &err), err);
     free(rig_fill(&r, 1));
     RIG_OK(fgs_buffer_write(r.in, 0, &in, 4, &err), err);
