@@ -28,7 +28,7 @@ static const struct {
 };
 
 const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT] = {
-    [FGS_ENGINE_AUTO] = { "auto", 0, 0, FGS__FEAT_B128, NULL, NULL, 0 },
+    [FGS_ENGINE_AUTO] = { .name = "auto" },
 #define ENGINE(id, name, ptx, cc, feature, consumer, weak, weak_ptx, regs)     \
     [FGS_ENGINE_##id] = { name, ptx, cc, FGS__FEAT_##feature, consumer, weak,  \
                           weak_ptx, regs },
