@@ -52,9 +52,10 @@ int main(int argc, char **argv)
     return fwrite(out, 1, n, stdout) != n;
 }
 END
+cp "$B/gen/embed_data.c" "$copy"
 ( cd "$copy" && $CC -std=c11 -D_GNU_SOURCE -Iinclude -I. -o rows main.c \
-    base/*.c table/*.c text/*.c core/*.c "$OLDPWD/$B/gen/embed_data.c" \
-    -lm -lpthread ) > "$tmp/log" 2>&1
+    base/*.c table/*.c text/*.c core/*.c embed_data.c -lm -lpthread ) \
+    > "$tmp/log" 2>&1
 if [ ! -x "$copy/rows" ]; then
     not_ok rows_compile "$(grep -m 1 error "$tmp/log")"
     exit 1

@@ -341,6 +341,10 @@ static void misuse_is_a_sentence(void **state)
     path = write_program(r->code);
     taken = compile_by(nvrtc_path(false), path, r->arch, NULL);
     unlink(path);
+    if (!taken && strstr(d.log, "invalid value for --gpu-architecture")) {
+        print_message("%s: this NVRTC does not know it\n", r->arch);
+        skip();
+    }
     if (taken || !strstr(d.log, "fgs: ") || !strstr(d.log, r->sentence))
         fail_msg("\"%s\" for %s: %s", r->code, r->arch,
                  taken ? "is taken" : d.log);
