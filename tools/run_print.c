@@ -62,6 +62,9 @@ static void print_receipt(const struct run_done *d)
     printf("early      %s: %s\n", yes_no(r->pdl), d->pdl_why);
     printf("elapsed    %" PRIu64 ".%03u us\n", r->elapsed_ns / 1000,
            (unsigned)(r->elapsed_ns % 1000));
+    if (r->compiled || r->cached)
+        printf("compiled   %" PRIu64 ", %" PRIu64 " from the cache\n",
+               r->compiled, r->cached);
     if (d->note[0])
         printf("note       %s\n", d->note);
 }
@@ -171,6 +174,8 @@ void run_print_json(const struct run_asked *a, const struct run_done *d)
     json_bool(&j, "pdl", r->pdl);
     json_bool(&j, "overlap", r->overlap);
     json_number(&j, "elapsed_ns", r->elapsed_ns);
+    json_number(&j, "compiled", r->compiled);
+    json_number(&j, "cached", r->cached);
     if (!d->ok)
         json_error(&j, d);
     json_close(&j, '}');
