@@ -128,7 +128,7 @@ endef
 $(foreach l,$(LEVELS),$(eval $(call lane_rule,$(l))))
 
 # The kernels' text as C arrays, and what NVRTC includes.
-EMBED = $(PTX) $(sort $(wildcard ptx/*.cu)) $(filter %.cuh,$(PUBLIC)) $(DEVICE)
+EMBED = $(PTX) $(sort $(wildcard ptx/*.cu ptx/*.cuh)) $(filter %.cuh,$(PUBLIC)) $(DEVICE)
 $(B)/gen/embed_data.c: $(EMBED) Makefile
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && { \

@@ -5,44 +5,5 @@
  */
 #include <fgs/fgs_device.cuh>
 
-#define ENTRY_OF(stem) fgs_##stem
-#define ENTRY(stem) ENTRY_OF(stem)
-
-typedef fgs::ELEMENT element;
 typedef fgs::engine::report engine;
-
-static_assert(element::bits == BITS && element::sentinel == SENTINEL &&
-                  element::fill == FILL,
-              "the tokens and the header know different sentinels");
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-ENTRY(STEM)(const void *p_in, const char *p_mid, char *p_out, fgs::u64 p_tiles,
-            fgs::ctl *p_ctl, fgs::rec *p_rec, fgs::u64 p_bound_ns,
-            fgs::u64 p_max_tries, fgs::u64 p_work_ns, fgs::u64 p_fault_tile,
-            fgs::u32 p_fault_chunk)
-{
-    extern __shared__ __align__(128) unsigned char tile[];
-    __shared__ fgs::tile_load<element, TILE_BYTES, THREADS, engine> load;
-    const fgs::u32 t = threadIdx.x;
-    const fgs::u64 at = (fgs::u64)blockIdx.x * TILE_BYTES;
-    const fgs::site here = { p_ctl, p_rec, blockIdx.x, fgs::role_consumer };
-    fgs::limits bound;
-
-    bound.bound_ns = p_bound_ns;
-    bound.max_tries = p_max_tries;
-    bound.eager_tries = EAGER_TRIES;
-    bound.nap_ns = NAP_NS;
-    bound.landing_ns = LANDING_NS;
-    if (blockIdx.x < p_tiles) {
-        if (t == 0)
-            fgs::note_start(p_ctl);
-        load.init(t);
-        /* My chunks of the output are the mirrored ones, backwards; bits are
-         * moved, so NaN payloads stay. */
-        if (load.wait(tile, p_mid + at, bound, here, t))
-            for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS)
-                fgs::chunk_at(p_out + at, i) = fgs::reversed<element>(
-                    fgs::chunk_at(tile, TILE_CHUNKS - 1 - i));
-    }
-    fgs::wait_upstream();
-}
+#include "consume.cuh"

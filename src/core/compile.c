@@ -3,6 +3,8 @@
 #include "table/table.h"
 #include "text/embed.h"
 
+#include <assert.h>
+
 enum { OPTION_BYTES = 80 };
 
 /* The tokens as options, and the arrays that NVRTC wants. */
@@ -46,8 +48,11 @@ static size_t set_headers(struct job *j)
     size_t n = 0;
 
     for (const struct fgs__embedded *e = fgs__embedded; e->name; e++) {
-        if (strncmp(e->name, "fgs/", 4) || n == FGS__NVRTC_HEADERS)
+        size_t len = strlen(e->name);
+
+        if (len < 4 || strcmp(e->name + len - 4, ".cuh"))
             continue;
+        assert(n < FGS__NVRTC_HEADERS);
         j->header[n] = e->text;
         j->include[n++] = e->name;
     }

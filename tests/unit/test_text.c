@@ -94,7 +94,7 @@ static void every_file_has_a_stem_and_every_stem_a_file(void **state)
     (void)state;
     for (const struct fgs__embedded *e = fgs__embedded; e->name; e++) {
         size_t n = strcspn(e->name, ".") + 1;
-        int found = !strncmp(e->name, "fgs/", 4); /* NVRTC's headers */
+        int found = strstr(e->name, ".cuh") != NULL; /* what twins include */
 
         /* A twin has the template's name up to the dot. */
         for (uint32_t i = 0; fgs__variant_at(i); i++)
