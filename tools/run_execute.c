@@ -106,13 +106,6 @@ static fgs_result describe(const struct run_asked *a, fgs_role role,
     return r;
 }
 
-static fgs_saturate saturation(const struct run_asked *a)
-{
-    return *a->saturate == 'u' ? FGS_SATURATE_UP
-        : *a->saturate == 'd'  ? FGS_SATURATE_DOWN
-                               : FGS_SATURATE_REFUSE;
-}
-
 /* Kernels and plan; `stem` is the producer's text, NULL = the healthy one. */
 static fgs_result make_plan(const struct run_asked *a, const char *stem,
                             struct parts *p, fgs_error *err)
@@ -125,7 +118,7 @@ static fgs_result make_plan(const struct run_asked *a, const char *stem,
     describe(a, FGS_ROLE_CONSUMER, &consume);
     produce.stem = stem;
     produce.bulk_store = a->bulk_store && !stem;
-    produce.saturate = saturation(a);
+    produce.saturate = saturate_value(a->saturate);
     consume.weak = a->weak;
     if (r == FGS_OK)
         r = fgs_engine_find(a->engine, &consume.engine);

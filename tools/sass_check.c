@@ -180,13 +180,6 @@ static bool is_in(const char *list, const char *id)
     return false;
 }
 
-/* Is the sentinel -0 of a float?  The library's table of elements says it by
- * the order of its rows: those before ue8m0. */
-static bool is_signed_zero(fgs_element element)
-{
-    return element < FGS_ELEMENT_UE8M0;
-}
-
 /* Which conditions hold. */
 static int conditions(const struct sass_what *w)
 {
@@ -201,7 +194,7 @@ static int conditions(const struct sass_what *w)
     if (w->own)
         have |= OWN;
     /* a float with -0 for its sentinel: the sign bit alone */
-    if (is_signed_zero(w->element))
+    if (e->rule == FGS_RULE_NEG0_TO_POS0)
         have |= e->bits == 32 ? PLUS : PACKED;
     return have;
 }

@@ -115,9 +115,9 @@ int values_write(const char *verb, const char *path, fgs_element element,
                  const void *data, uint64_t tiles, uint64_t tile_bytes);
 /* Values from a seed; the first tile holds every special one. */
 void values_make(uint32_t *data, uint64_t count, uint64_t seed);
-/* What the guide's example makes of them: doubled, canonicalized, reversed
- * within each tile (guide 4.6.6). */
-void values_expect(const uint32_t *in, uint32_t *out, uint64_t count);
+/* The value of one of the words of SATURATE_WORDS. */
+#define SATURATE_WORDS "refuse|up|down"
+fgs_saturate saturate_value(const char *word);
 /* FNV-1a, 64 bits, of the bytes in memory order. */
 uint64_t values_digest(const void *data, uint64_t bytes);
 

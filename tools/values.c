@@ -1,8 +1,4 @@
-/* values.c -- input from a seed, what must come of it, and a digest
- *
- * Everything is done on bit patterns, so that no compiler flag and no mode of
- * the host's floating-point unit can change what is expected.
- */
+/* values.c -- input from a seed, and a digest; words of options */
 #include "tool.h"
 
 /* Zeros, subnormals, the ends of the normal range, values that overflow when
@@ -40,28 +36,11 @@ void values_make(uint32_t *data, uint64_t count, uint64_t seed)
     }
 }
 
-/* 2 * x + 0 in round-to-nearest mode, without flush to zero. */
-static uint32_t scale(uint32_t x)
+fgs_saturate saturate_value(const char *word)
 {
-    uint32_t sign = x & 0x80000000u, rest = x & 0x7FFFFFFFu;
-
-    if (rest > 0x7F800000u)
-        return 0x7FFFFFFFu; /* the one NaN that f32 arithmetic returns */
-    if (rest == 0)
-        return 0; /* -0 + +0 is +0: never the sentinel */
-    if (rest < 0x00800000u)
-        return sign | rest << 1; /* subnormal; may become normal */
-    if (rest >= 0x7F000000u)
-        return sign | 0x7F800000u; /* overflow, infinity */
-    return x + 0x00800000u;
-}
-
-void values_expect(const uint32_t *in, uint32_t *out, uint64_t count)
-{
-    uint64_t i;
-
-    for (i = 0; i < count; i++)
-        out[i] = scale(in[i ^ (TILE_ELEMENTS - 1)]);
+    return *word == 'u' ? FGS_SATURATE_UP
+        : *word == 'd'  ? FGS_SATURATE_DOWN
+                        : FGS_SATURATE_REFUSE;
 }
 
 uint64_t values_digest(const void *data, uint64_t bytes)

@@ -181,7 +181,7 @@ int verb_ptx(int argc, char **argv)
         {"--element", OPT_TEXT, &element, 0, 0, NULL, NULL},
         {"--engine", OPT_TEXT, &engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--language", OPT_TEXT, &language, 0, 0, "ptx|cuda", NULL},
-        {"--saturate", OPT_TEXT, &saturate, 0, 0, "refuse|up|down", NULL},
+        {"--saturate", OPT_TEXT, &saturate, 0, 0, SATURATE_WORDS, NULL},
         {"--tile", OPT_NUMBER, &tile, 16, 1 << 20, NULL, NULL},
         {"--threads", OPT_NUMBER, &threads, 32, 1024, NULL, NULL},
         {"--json", OPT_FLAG, &json, 0, 0, NULL, NULL},
@@ -200,9 +200,7 @@ int verb_ptx(int argc, char **argv)
         return usage_error("ptx", "--element: \"%s\" is no element type",
                            element);
     d.cc = (int32_t)cc;
-    d.saturate = *saturate == 'u' ? FGS_SATURATE_UP
-        : *saturate == 'd'        ? FGS_SATURATE_DOWN
-                                  : FGS_SATURATE_REFUSE;
+    d.saturate = saturate_value(saturate);
     d.tile_bytes = (uint32_t)tile;
     d.threads = (uint32_t)threads;
     d.language = *language == 'c' ? FGS_LANGUAGE_CUDA : FGS_LANGUAGE_PTX;

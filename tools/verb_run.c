@@ -106,6 +106,7 @@ static int inject_parse(struct run_asked *a)
 /* What element and tile come to. */
 static int ask_shape(struct run_asked *a)
 {
+    const fgs_element_info *e;
     fgs_mechanism m;
 
     if (fgs_element_find(a->element_name, &a->element) < 0)
@@ -123,10 +124,10 @@ static int ask_shape(struct run_asked *a)
     if (a->bulk_store && a->inject)
         return usage_error("run", "--bulk-store: not with --inject");
     /* Integers take the next value, unless asked; floats have no choice. */
+    e = fgs_element_get_info(a->element);
     if (!a->saturate_given)
-        a->saturate = *a->element_name == 'i' ? "up" : "refuse";
-    a->tile_elements =
-        a->tile_bytes * 8 / fgs_element_get_info(a->element)->bits;
+        a->saturate = e->rule == FGS_RULE_NEVER_SENTINEL ? "up" : "refuse";
+    a->tile_elements = a->tile_bytes * 8 / e->bits;
     return -1;
 }
 
@@ -139,7 +140,7 @@ static int ask(int argc, char **argv, struct run_asked *a)
          "auto|report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a->element_name, 0, 0, NULL, NULL},
         {"--mechanism", OPT_TEXT, &a->mechanism, 0, 0, NULL, NULL},
-        {"--saturate", OPT_TEXT, &a->saturate, 0, 0, "up|down|refuse",
+        {"--saturate", OPT_TEXT, &a->saturate, 0, 0, SATURATE_WORDS,
          &a->saturate_given},
         {"--tile", OPT_NUMBER, &a->tile_bytes, 16, 1 << 20, NULL, NULL},
         {"--threads", OPT_NUMBER, &a->threads, 32, 1024, NULL, NULL},
@@ -203,11 +204,8 @@ static int fetch(struct run_asked *a, uint32_t **in)
 static void expect(const struct run_asked *a, const uint32_t *in,
                    unsigned char *want, unsigned char *room)
 {
-    fgs_saturate s = *a->saturate == 'u' ? FGS_SATURATE_UP
-        : *a->saturate == 'd'            ? FGS_SATURATE_DOWN
-                                         : FGS_SATURATE_REFUSE;
-
-    fgs_ref_produce(a->element, s, in, room, a->tiles * a->tile_elements, NULL);
+    fgs_ref_produce(a->element, saturate_value(a->saturate), in, room,
+                    a->tiles * a->tile_elements, NULL);
     fgs_ref_consume(a->element, room, want, a->tiles, a->tile_bytes);
 }
 

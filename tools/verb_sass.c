@@ -192,7 +192,9 @@ static int add_ways(struct all *a, fgs_ptx_desc *d, const char *target)
 
     what_of_stem(d, &w);
     for (s = 0; !code && s < FGS_SATURATE_COUNT; s++) {
-        if (s && (w.role != FGS_ROLE_PRODUCER || d->element < FGS_ELEMENT_I32))
+        if (s && (w.role != FGS_ROLE_PRODUCER ||
+                  fgs_element_get_info(d->element)->rule !=
+                      FGS_RULE_NEVER_SENTINEL))
             break;
         d->saturate = (fgs_saturate)s;
         code = add(a, d, target);

@@ -200,10 +200,19 @@ typedef enum fgs_engine {
     FGS_ENGINE_COUNT
 } fgs_engine;
 
+/* How a producer keeps away from the sentinel (guide 4.6.4.3). */
+typedef enum fgs_rule {
+    FGS_RULE_NEG0_TO_POS0 = 0, /* stores +0 in place of -0                   */
+    FGS_RULE_NEVER_NAN,        /* clamps                                     */
+    FGS_RULE_NEVER_ONES,       /* clamps                                     */
+    FGS_RULE_NEVER_SENTINEL    /* fgs_saturate says                          */
+} fgs_rule;
+
 typedef struct fgs_element_info {
     const char *name;
     uint32_t bits, sentinel, fill;
     fgs_mechanism mechanism;
+    fgs_rule rule;
 } fgs_element_info;
 
 typedef struct fgs_mechanism_info {

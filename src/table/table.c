@@ -14,14 +14,13 @@ static const fgs_mechanism_info mechanisms[FGS_MECHANISM_COUNT] = {
 
 static const struct {
     fgs_element_info info;
-    enum fgs__rule rule;
     struct fgs__format format;
 } elements[FGS_ELEMENT_COUNT] = {
 #define ELEM(id, name, bits, sentinel, fill, mech, rule, form, sign, exp, man, \
              bias, top, nan)                                                   \
     [FGS_ELEMENT_##id] = {                                                     \
-        { name, bits, sentinel, fill, FGS_MECHANISM_##mech },                  \
-        FGS__##rule,                                                           \
+        { name, bits, sentinel, fill, FGS_MECHANISM_##mech,                    \
+          FGS_RULE_##rule },                                                   \
         { FGS__##form, sign, exp, man, bias, top, nan } },
 #include "table/element.def"
 #undef ELEM
@@ -88,11 +87,6 @@ const fgs_mechanism_info *fgs_mechanism_get_info(fgs_mechanism m)
 const fgs_element_info *fgs_element_get_info(fgs_element e)
 {
     return (unsigned)e < FGS_ELEMENT_COUNT ? &elements[e].info : NULL;
-}
-
-enum fgs__rule fgs__element_rule(fgs_element e)
-{
-    return elements[e].rule;
 }
 
 const struct fgs__format *fgs__element_format(fgs_element e)

@@ -14,13 +14,6 @@ enum fgs__feature {
     FGS__FEAT_COUNT
 };
 
-enum fgs__rule {
-    FGS__NEG0_TO_POS0,
-    FGS__NEVER_NAN,
-    FGS__NEVER_ONES,
-    FGS__NEVER_SENTINEL
-};
-
 /* How a producer makes an element of f32, element.def. */
 enum fgs__form {
     FGS__FLOAT,
@@ -76,9 +69,6 @@ extern const struct fgs__role fgs__roles[FGS__ROLE_COUNT];
  * (13000 = 13.0): the newest row at or below it; 0 for one that is older than
  * all rows. */
 int fgs__isa_of_cuda(int version);
-
-/* Producer's rule of an element (4.6.4.3). */
-enum fgs__rule fgs__element_rule(fgs_element e);
 
 /* The element's format. */
 const struct fgs__format *fgs__element_format(fgs_element e);

@@ -183,7 +183,7 @@ static void put_convert(struct fgs__vars *out, const struct fgs__shape *s,
     flag(out, "IF_MOVE", f->form == FGS__SINT && s->saturate);
     flag(out, "IF_REFUSE", f->form == FGS__SINT && !s->saturate);
     flag(out, "IF_CANON", f->form == FGS__MINI &&
-         fgs__element_rule(s->element) == FGS__NEG0_TO_POS0 && !(c && c->pzo));
+         e->rule == FGS_RULE_NEG0_TO_POS0 && !(c && c->pzo));
 }
 
 /* --------------------------------------------------------------- shapes -- */
