@@ -3,8 +3,7 @@
  * Included behind a typedef `engine`.  A block loads its tile, then writes it
  * backwards; the heads of the .ptx.in files have parameters, launch, memory.
  */
-#define ENTRY_OF(stem) fgs_##stem
-#define ENTRY(stem) ENTRY_OF(stem)
+#include "role.cuh"
 
 typedef fgs::ELEMENT element;
 
@@ -13,16 +12,15 @@ static_assert(element::bits == BITS && element::sentinel == SENTINEL &&
               "the tokens and the header know different sentinels");
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-ENTRY(STEM)(const void *p_in, const char *p_mid, char *p_out, fgs::u64 p_tiles,
-            fgs::ctl *p_ctl, fgs::rec *p_rec, fgs::u64 p_bound_ns,
-            fgs::u64 p_max_tries, fgs::u64 p_work_ns, fgs::u64 p_fault_tile,
-            fgs::u32 p_fault_chunk)
+ENTRY(STEM)(PARAMS)
 {
     extern __shared__ __align__(128) unsigned char tile[];
     __shared__ fgs::tile_load<element, TILE_BYTES, THREADS, engine> load;
     const fgs::u32 t = threadIdx.x;
     const fgs::u64 at = (fgs::u64)blockIdx.x * TILE_BYTES;
-    const fgs::site here = { p_ctl, p_rec, blockIdx.x, fgs::role_consumer };
+    const fgs::site here = { p_ctl, p_rec, blockIdx.x, fgs::role_consumer,
+                             p_stat };
+    fgs::trace *const row = row_of(p_trace);
     fgs::limits bound;
 
     bound.bound_ns = p_bound_ns;
@@ -32,14 +30,18 @@ ENTRY(STEM)(const void *p_in, const char *p_mid, char *p_out, fgs::u64 p_tiles,
     bound.landing_ns = LANDING_NS;
     if (blockIdx.x < p_tiles) {
         if (t == 0)
-            fgs::note_start(p_ctl);
+            fgs::note_start(p_stat);
+        fgs::trace_start(row);
         load.init(t);
         /* My chunks of the output are the mirrored ones, backwards; bits are
          * moved, so NaN payloads stay. */
-        if (load.wait(tile, p_mid + at, bound, here, t))
+        if (load.wait(tile, p_mid + at, bound, here, t)) {
+            fgs::trace_ready(row);
             for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS)
                 fgs::chunk_at(p_out + at, i) = fgs::reversed<element>(
                     fgs::chunk_at(tile, TILE_CHUNKS - 1 - i));
+        }
+        end_of_block(p_stat, p_trace, row ? (fgs::u32)load.again + 1 : 0);
     }
     fgs::wait_upstream();
 }

@@ -5,8 +5,7 @@
  */
 #include <fgs/fgs_device.cuh>
 
-#define ENTRY_OF(stem) fgs_##stem
-#define ENTRY(stem) ENTRY_OF(stem)
+#include "role.cuh"
 
 typedef fgs::ELEMENT element;
 
@@ -48,10 +47,7 @@ static __device__ void refuse(const fgs::site &at, fgs::u32 i, const float *y,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-ENTRY(STEM)(const float *p_in, char *p_mid, void *p_out, fgs::u64 p_tiles,
-            fgs::ctl *p_ctl, fgs::rec *p_rec, fgs::u64 p_bound_ns,
-            fgs::u64 p_max_tries, fgs::u64 p_work_ns, fgs::u64 p_fault_tile,
-            fgs::u32 p_fault_chunk)
+ENTRY(STEM)(PARAMS)
 {
     extern __shared__ __align__(128) unsigned char tile[]; /* WITH_BULK      */
     const fgs::u32 t = threadIdx.x;
@@ -72,6 +68,9 @@ ENTRY(STEM)(const float *p_in, char *p_mid, void *p_out, fgs::u64 p_tiles,
     fgs::trigger();
     if (here >= p_tiles)
         return;
+    if (t == 0)
+        fgs::note_start(p_stat);
+    fgs::trace_start(row_of(p_trace));
     if (p_work_ns) {
         if (t == 0)
             work(p_ctl, p_work_ns);
@@ -117,7 +116,5 @@ ENTRY(STEM)(const float *p_in, char *p_mid, void *p_out, fgs::u64 p_tiles,
             if (!is_hole(i, fgs::chunk_at(tile, i)))
                 fgs::store_chunk(out + 16ull * i, fgs::chunk_at(tile, i));
     }
-    __syncthreads();
-    if (t == 0)
-        fgs::note_end(p_ctl);
+    end_of_block(p_stat, p_trace, 0);
 }

@@ -8,7 +8,7 @@ LC_ALL=C
 export LC_ALL
 code=0
 
-params=$(sed -n 's/^PARAM(\(p_[a-z_]*\), *\(u[0-9]*\),.*/\1 .\2/p' \
+params=$(sed -n 's/^PARAM(\(p_[a-z_0-9]*\), *\(u[0-9]*\),.*/\1 .\2/p' \
     src/table/param.def)
 
 for f in ptx/*.ptx ptx/*.ptx.in; do
@@ -32,8 +32,8 @@ for f in ptx/*.ptx ptx/*.ptx.in; do
         if ($2 != order[at]) bad("field " $2 ", not " order[at])
         field = $2
     }
-    !body && /p_[a-z_]+ +\.u/ {
-        match($0, /p_[a-z_]+ +\.u[0-9]+/)
+    !body && /p_[a-z_0-9]+ +\.u/ {
+        match($0, /p_[a-z_0-9]+ +\.u[0-9]+/)
         p = substr($0, RSTART, RLENGTH)
         gsub(/ +/, " ", p)
         head[++nh] = p

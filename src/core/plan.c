@@ -160,7 +160,7 @@ static fgs_result acquire(struct fgs__plan *p, fgs_error *err)
     CUdeviceptr rec;
     CUresult r;
 
-    r = cu->cuMemAlloc(&p->ctl, sizeof(struct fgs__ctl));
+    r = cu->cuMemAlloc(&p->ctl, sizeof(struct fgs__control));
     if (r != CUDA_SUCCESS) {
         p->ctl = 0;
         return call_failed(p, err, r, "cuMemAlloc", "control block");

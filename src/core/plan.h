@@ -7,13 +7,10 @@
 #include "table/record.h"
 #include "table/table.h"
 
-/* The kernels' parameters, param.def. */
-typedef uint64_t fgs__param_u64;
-typedef uint32_t fgs__param_u32;
-struct fgs__args {
-#define PARAM(name, type, meaning) fgs__param_##type name;
-#include "table/param.def"
-#undef PARAM
+/* What the kernels of a run share in device memory: statistics by role. */
+struct fgs__control {
+    struct fgs__ctl ctl;
+    struct fgs__stat stat[FGS__ROLE_COUNT];
 };
 
 enum { FGS__IN, FGS__MID, FGS__OUT, FGS__BUFFERS };
@@ -55,9 +52,9 @@ struct fgs__plan {
     char ptx_target[16];
     char note[1024];
     uint64_t compiled, cached; /* results for the kernels                    */
-    CUdeviceptr ctl;           /* struct fgs__ctl                            */
+    CUdeviceptr ctl;           /* struct fgs__control                        */
     struct fgs__rec *rec;      /* pinned, the kernels write it               */
-    struct fgs__ctl *stats;    /* pinned, one a round                        */
+    struct fgs__control *stats; /* pinned, one a round                       */
     uint32_t stats_rounds;     /* rounds that `stats` has room for           */
     CUevent start, end;
     /* The state of the last run; the first three under dev->lock. */

@@ -87,8 +87,9 @@ static fgs_result grow_stats(struct fgs__plan *p, uint32_t rounds,
 
 static CUresult launch(struct fgs__plan *p, int role, CUstream stream)
 {
+    struct fgs__args args = p->args;
     void *params[] = {
-#define PARAM(name, type, meaning) &p->args.name,
+#define PARAM(name, type, meaning) &args.name,
 #include "table/param.def"
 #undef PARAM
     };
@@ -103,6 +104,8 @@ static CUresult launch(struct fgs__plan *p, int role, CUstream stream)
         .hStream = stream,
     };
 
+    args.p_stat = p->ctl + offsetof(struct fgs__control, stat) +
+        (size_t)role * sizeof(struct fgs__stat);
     /* Only the consumer: the init kernel's end is what orders the fill before
      * the producer's stores (guide 4.6.4.2, 4.6.6). */
     if (role == FGS_ROLE_CONSUMER && p->pdl) {
@@ -123,11 +126,11 @@ static fgs_result launch_round(struct fgs__plan *p, CUstream stream,
                                uint32_t round, fgs_error *err)
 {
     struct fgs__device *d = p->dev;
-    size_t skip = round ? offsetof(struct fgs__ctl, reissues) : 0;
+    size_t skip = round ? offsetof(struct fgs__control, stat) : 0;
     CUresult r;
 
-    r = d->cu.cuMemsetD8Async(p->ctl + skip, 0, sizeof(struct fgs__ctl) - skip,
-                              stream);
+    r = d->cu.cuMemsetD8Async(p->ctl + skip, 0,
+                              sizeof(struct fgs__control) - skip, stream);
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuMemsetD8Async",
                                 "control block, round %u", round);

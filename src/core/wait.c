@@ -122,12 +122,13 @@ static void write_receipt(struct fgs__plan *p, float ms)
     r->cached = p->cached;
     r->elapsed_ns = ms > 0 ? (uint64_t)((double)ms * 1e6) : 0;
     for (uint32_t i = 0; i < p->rounds; i++) {
-        const struct fgs__ctl *s = &p->stats[i];
+        const struct fgs__stat *from = &p->stats[i].stat[FGS_ROLE_PRODUCER];
+        const struct fgs__stat *to = &p->stats[i].stat[FGS_ROLE_CONSUMER];
 
-        r->reissues += s->reissues;
-        /* consumer_first holds the complement, so that a maximum finds the
-         * earliest start; 0 = no consumer block ran. */
-        if (s->consumer_first && ~s->consumer_first < s->producer_last)
+        r->reissues += to->reissues;
+        /* `first` holds the complement, so that a maximum finds the earliest
+         * start; 0 = no consumer block ran. */
+        if (to->first && ~to->first < from->last)
             r->overlap = 1;
     }
 }
@@ -154,7 +155,7 @@ static fgs_result finish(struct fgs__plan *p, fgs_error *err)
     set_idle(p);
     if (p->rec->code)
         return gave_up(p, err);
-    if (p->stats[p->rounds - 1].abort)
+    if (p->stats[p->rounds - 1].ctl.abort)
         return fgs__fail(err, FGS_E_ABORTED,
                          "the run was aborted, and no kernel recorded why");
     return FGS_OK;

@@ -135,7 +135,7 @@ const struct fgs__variant *fgs__variant_find(const char *stem);
 const struct fgs__variant *fgs__variant_at(uint32_t index);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 112, FGS__VALUE_MAX = 48 };
+enum { FGS__VARS_MAX = 136, FGS__VALUE_MAX = 48 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];

@@ -33,10 +33,14 @@ static const struct {
     /* A copy that was issued has this much more time than the bound: it lands
      * within microseconds, or never (a barrier armed for other bytes). */
     { "LANDING_NS", 100000000 },
+    { "TRACE_BYTES", sizeof(struct fgs__trace) },
     { "ROLE_INIT", FGS_ROLE_INIT },
     { "ROLE_PRODUCER", FGS_ROLE_PRODUCER },
     { "ROLE_CONSUMER", FGS_ROLE_CONSUMER },
 #define CTL(id, type, name) { "CTL_" #id, offsetof(struct fgs__ctl, name) },
+#define STAT(id, type, name) { "STAT_" #id, offsetof(struct fgs__stat, name) },
+#define TRACE(id, type, name)                                                  \
+    { "TRACE_" #id, offsetof(struct fgs__trace, name) },
 #define REC(id, type, name) { "REC_" #id, offsetof(struct fgs__rec, name) },
 #define GIVEUP(id, value, text) { "GIVEUP_" #id, value },
 #include "table/record.def"

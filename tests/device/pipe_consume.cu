@@ -5,14 +5,13 @@
  */
 #include <fgs/fgs_device.cuh>
 
+#include "../../ptx/role.cuh"
+
 typedef fgs::ELEMENT element;
 typedef fgs::pipe<element, TILE_BYTES, STAGES, fgs::engine::ENGINE> ring;
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-fgs_pipe_consume(const void *p_in, const char *p_mid, char *p_out,
-                 fgs::u64 p_tiles, fgs::ctl *p_ctl, fgs::rec *p_rec,
-                 fgs::u64 p_bound_ns, fgs::u64 p_max_tries, fgs::u64 p_work_ns,
-                 fgs::u64 p_fault_tile, fgs::u32 p_fault_chunk)
+fgs_pipe_consume(PARAMS)
 {
     extern __shared__ __align__(128) unsigned char tiles[];
     __shared__ ring p;
@@ -25,7 +24,7 @@ fgs_pipe_consume(const void *p_in, const char *p_mid, char *p_out,
     bound.max_tries = p_max_tries;
     bound.landing_ns = LANDING_NS;
     if (t == 0)
-        fgs::note_start(p_ctl);
+        fgs::note_start(p_stat);
     p.init(THREADS - 64);
     auto at = [=](fgs::u32 i) {
         return ((fgs::u64)blockIdx.x + (fgs::u64)i * gridDim.x);
@@ -40,7 +39,8 @@ fgs_pipe_consume(const void *p_in, const char *p_mid, char *p_out,
         ring::retrier r;
 
         for (fgs::u32 i = 0; i < mine; i++) {
-            fgs::site here = { p_ctl, p_rec, at(i), fgs::role_consumer };
+            fgs::site here = { p_ctl, p_rec, at(i), fgs::role_consumer,
+                               p_stat };
 
             if (!p.retry(r, i, tiles, p_mid + at(i) * TILE_BYTES, bound, here))
                 break;

@@ -5,14 +5,12 @@
  */
 #include <fgs/fgs_device.cuh>
 
+#include "../../ptx/role.cuh"
+
 typedef fgs::ELEMENT element;
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-fgs_publish_produce(const float *p_in, char *p_mid, void *p_out,
-                    fgs::u64 p_tiles, fgs::ctl *p_ctl, fgs::rec *p_rec,
-                    fgs::u64 p_bound_ns, fgs::u64 p_max_tries,
-                    fgs::u64 p_work_ns, fgs::u64 p_fault_tile,
-                    fgs::u32 p_fault_chunk)
+fgs_publish_produce(PARAMS)
 {
     extern __shared__ __align__(128) unsigned char tile[];
     char *const out = p_mid + (fgs::u64)blockIdx.x * TILE_BYTES;
@@ -49,5 +47,5 @@ fgs_publish_produce(const float *p_in, char *p_mid, void *p_out,
     }
     __syncthreads();
     if (threadIdx.x == 0)
-        fgs::note_end(p_ctl);
+        fgs::note_end(p_stat);
 }

@@ -1,7 +1,7 @@
 /* table.cu -- what the device header knows of each element type
  *
  * out: a row of 8 words and 40 bytes of the qualifier for each, in order; then
- * codes, roles, and where the members of ctl and rec lie.
+ * codes, roles, and where the members of ctl, stat, trace, rec lie.
  */
 #include <fgs/fgs_device.cuh>
 
@@ -38,9 +38,11 @@ extern "C" __global__ void run(const unsigned *, unsigned *out)
     const unsigned more[] = {
         fgs::giveup_time, fgs::giveup_tries, fgs::giveup_landing,
         fgs::role_init, fgs::role_producer, fgs::role_consumer, fgs::no_chunk,
-        sizeof(fgs::ctl), sizeof(fgs::rec),
-        at(&fgs::ctl::abort), at(&fgs::ctl::reissues),
-        at(&fgs::ctl::consumer_first), at(&fgs::ctl::producer_last),
+        sizeof(fgs::ctl), sizeof(fgs::stat), sizeof(fgs::trace),
+        sizeof(fgs::rec), at(&fgs::ctl::abort), at(&fgs::stat::reissues),
+        at(&fgs::stat::first), at(&fgs::stat::last), at(&fgs::trace::start),
+        at(&fgs::trace::ready), at(&fgs::trace::end), at(&fgs::trace::sm),
+        at(&fgs::trace::tries),
         at(&fgs::rec::code), at(&fgs::rec::role), at(&fgs::rec::block),
         at(&fgs::rec::tile), at(&fgs::rec::chunk), at(&fgs::rec::bits0),
         at(&fgs::rec::bits1), at(&fgs::rec::tries), at(&fgs::rec::elapsed_ns)

@@ -25,13 +25,14 @@ enum {
     TILES = 20,
     WORDS = TILES * FGS__TILE_ELEMS,
     BYTES = TILES * FGS__TILE_BYTES,
+    TRACE_ROWS = 2 * TILES,
     SENTINEL = (int)0x80000000u
 };
 
 static struct {
     fgs_device *dev;
     CUcontext ctx;
-    CUdeviceptr in, mid, out, ctl;
+    CUdeviceptr in, mid, out, ctl, stat, trace;
     struct fgs__rec *rec; /* host memory that the device sees at drec */
     CUdeviceptr drec;
 #define ENTRY(name, abi, need, forms, params) CUresult (*name) params;
@@ -70,6 +71,8 @@ static inline int open_device(void **state)
     OK(cuMemAlloc(&g.mid, BYTES));
     OK(cuMemAlloc(&g.out, BYTES));
     OK(cuMemAlloc(&g.ctl, sizeof(struct fgs__ctl)));
+    OK(cuMemAlloc(&g.stat, FGS__ROLE_COUNT * sizeof(struct fgs__stat)));
+    OK(cuMemAlloc(&g.trace, TRACE_ROWS * sizeof(struct fgs__trace)));
     OK(cuMemHostAlloc((void **)&g.rec, sizeof *g.rec,
                       CU_MEMHOSTALLOC_DEVICEMAP));
     OK(cuMemHostGetDevicePointer(&g.drec, g.rec, 0));
@@ -85,6 +88,8 @@ static inline int close_device(void **state)
     g.cuMemFree(g.mid);
     g.cuMemFree(g.out);
     g.cuMemFree(g.ctl);
+    g.cuMemFree(g.stat);
+    g.cuMemFree(g.trace);
     g.cuMemFreeHost(g.rec);
     g.cuCtxPopCurrent(&g.ctx);
     g.cuDeviceGet(&dev, 0);
@@ -99,14 +104,28 @@ struct args {
     uint32_t fault_chunk;
     uint32_t grid, block; /* 0 = a block a tile, 256 threads */
     int pdl;
+    int unseen; /* no statistics are kept */
+    int traced; /* rows at g.trace */
 };
 
+/* The statistics are kept by role. */
 static inline void launch_function(CUstream stream, CUfunction f,
-                                   struct args a)
+                                   fgs_role role, struct args a)
 {
-    void *params[] = { &g.in,       &g.mid,       &g.out,     &a.tiles,
-                       &g.ctl,      &g.drec,      &a.bound_ns, &a.max_tries,
-                       &a.work_ns,  &a.fault_tile, &a.fault_chunk };
+    struct fgs__args all = {
+        .p_in = g.in, .p_mid = g.mid, .p_out = g.out, .p_tiles = a.tiles,
+        .p_ctl = g.ctl, .p_rec = g.drec,
+        .p_stat = a.unseen ? 0 : g.stat + role * sizeof(struct fgs__stat),
+        .p_trace = a.traced ? g.trace : 0,
+        .p_bound_ns = a.bound_ns, .p_max_tries = a.max_tries,
+        .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
+        .p_fault_chunk = a.fault_chunk, .p_round = 1
+    };
+    void *params[] = {
+#define PARAM(name, type, meaning) &all.name,
+#include "table/param.def"
+#undef PARAM
+    };
     CUlaunchAttribute attr = {
         .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     };
@@ -125,7 +144,11 @@ static inline void launch_function(CUstream stream, CUfunction f,
 static inline void launch_in(CUstream stream, const fgs_kernel *k,
                              struct args a)
 {
-    launch_function(stream, fgs_kernel_get_function(k), a);
+    fgs_kernel_info info = { .size = sizeof info };
+
+    assert_int_equal(fgs_kernel_get_info(k, &info), FGS_OK);
+    launch_function(stream, fgs_kernel_get_function(k),
+                    fgs__variant_find(info.stem)->role, a);
 }
 
 static inline void launch(const fgs_kernel *k, struct args a)
@@ -190,13 +213,18 @@ static inline struct fgs__ctl get_ctl(void)
 }
 
 /* The same while another stream runs. */
-static inline struct fgs__ctl get_ctl_in(CUstream stream)
+static inline struct fgs__stat get_stat_in(CUstream stream, fgs_role role)
 {
-    struct fgs__ctl c;
+    struct fgs__stat s;
 
-    OK(cuMemcpyDtoHAsync(&c, g.ctl, sizeof c, stream));
+    OK(cuMemcpyDtoHAsync(&s, g.stat + role * sizeof s, sizeof s, stream));
     OK(cuStreamSynchronize(stream));
-    return c;
+    return s;
+}
+
+static inline struct fgs__stat get_stat(fgs_role role)
+{
+    return get_stat_in(NULL, role);
 }
 
 /* Zeros of both signs, subnormals, ends of ranges, infinities, NaNs with
@@ -232,6 +260,8 @@ static inline int reset(void **state)
     memset(host_out, 0xee, BYTES);
     put(g.out, host_out, BYTES);
     put(g.ctl, &zero, sizeof zero);
+    OK(cuMemsetD8(g.stat, 0, FGS__ROLE_COUNT * sizeof(struct fgs__stat)));
+    OK(cuMemsetD8(g.trace, 0x77, TRACE_ROWS * sizeof(struct fgs__trace)));
     memset(g.rec, 0, sizeof *g.rec);
     return 0;
 }

@@ -109,9 +109,8 @@ static int clean_mine(void **state)
 
 static const char mine[] =
     "#include <fgs/fgs_device.cuh>\n"
-    "extern \"C\" __global__ void fgs_mine(const void *in, char *mid,\n"
-    "    char *out, fgs::u64 tiles, fgs::ctl *c, fgs::rec *r, fgs::u64 ns,\n"
-    "    fgs::u64 tries, fgs::u64 work, fgs::u64 tile, fgs::u32 chunk)\n"
+    "#include \"role.cuh\"\n"
+    "extern \"C\" __global__ void fgs_mine(PARAMS)\n"
     "{\n"
     "}\n";
 

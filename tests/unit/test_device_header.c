@@ -227,12 +227,16 @@ static void packed_words_lose_their_sentinels_alone(void **state)
 
 /* The end of table.cu's output. */
 #define C(member) offsetof(struct fgs__ctl, member)
+#define S(member) offsetof(struct fgs__stat, member)
+#define T(member) offsetof(struct fgs__trace, member)
 #define R(member) offsetof(struct fgs__rec, member)
 static const size_t shared[] = {
     FGS__GIVEUP_TIME, FGS__GIVEUP_TRIES, FGS__GIVEUP_LANDING,
     FGS_ROLE_INIT, FGS_ROLE_PRODUCER, FGS_ROLE_CONSUMER, FGS__NO_CHUNK,
-    sizeof(struct fgs__ctl), sizeof(struct fgs__rec),
-    C(abort), C(reissues), C(consumer_first), C(producer_last),
+    sizeof(struct fgs__ctl), sizeof(struct fgs__stat),
+    sizeof(struct fgs__trace), sizeof(struct fgs__rec),
+    C(abort), S(reissues), S(first), S(last),
+    T(start), T(ready), T(end), T(sm), T(tries),
     R(code), R(role), R(block), R(tile), R(chunk), R(bits0), R(bits1),
     R(tries), R(elapsed_ns)
 };

@@ -66,7 +66,7 @@ static void ring_hands_over_all_tiles(void **state)
             assert_int_equal(t.rec.code, 0);
             compare(&t, &o, &models[2]);
             if (cc_of(o.arch) >= 90 && on_sim())
-                assert_true(t.ctl.reissues > 0);
+                assert_true(t.stat[2].reissues > 0);
             twin_free(&t);
         }
 }

@@ -69,10 +69,10 @@ static void text_that_breaks_its_contract_is_refused(void **state)
           "parameter 3 of entry fgs_scale_produce is .u64 p_result; it must be "
           ".u64 p_out" },
         { ".param .u64 p_rec", ".param .u32 p_rec", "is .u32 p_rec" },
-        { ".param .u32 p_fault_chunk",
-          ".param .u32 p_fault_chunk, .param .u32 p_more", "p_more" },
-        { ",\n    .param .u32 p_fault_chunk", "",
-          "has 10 parameters" },
+        { ".param .u32 p_round",
+          ".param .u32 p_round, .param .u32 p_more", "p_more" },
+        { ",\n    .param .u32 p_round", "",
+          "has 20 parameters" },
         { ".reqntid 256, 1, 1", ".reqntid 128, 1, 1", "blocks of 256 threads" },
     };
     fgs_error err;

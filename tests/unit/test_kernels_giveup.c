@@ -54,7 +54,8 @@ static void lost_chunk_becomes_a_record_within_the_bound(void **state)
             assert_true(g.rec->elapsed_ns < 2100000);
             assert_true(g.rec->tries > 32);
             /* one copy or load was new, all others are counted */
-            assert_true(get_ctl().reissues >= g.rec->tries - 1);
+            assert_true(get_stat(FGS_ROLE_CONSUMER).reissues >=
+                        g.rec->tries - 1);
         }
         fgs_kernel_free(p);
     }
@@ -76,7 +77,8 @@ static void bound_on_tries_is_exact(void **state)
             OK(cuCtxSynchronize());
             check_record(kinds[i].name, FGS__GIVEUP_TRIES, 0, 255);
             assert_int_equal(g.rec->tries, bounds[n]);
-            assert_int_equal(get_ctl().reissues, bounds[n] - 1);
+            assert_int_equal(get_stat(FGS_ROLE_CONSUMER).reissues,
+                             bounds[n] - 1);
         }
     }
 }
@@ -139,7 +141,7 @@ static void abort_at_the_start_ends_a_consumer(void **state)
             get(host_out, g.out, BYTES);
             same(host_out, want, WORDS, kinds[i].name);
             assert_int_equal(g.rec->code, FGS__GIVEUP_NONE);
-            assert_int_equal(get_ctl().reissues, 0);
+            assert_int_equal(get_stat(FGS_ROLE_CONSUMER).reissues, 0);
         }
     }
 }
@@ -160,7 +162,7 @@ static void abort_from_outside_releases_waiting_blocks(void **state)
     {
         reset(NULL);
         launch_in(run, k, (struct args){ .tiles = 2, .bound_ns = 200000000 });
-        while (!g.rec->code && !get_ctl_in(raise).consumer_first)
+        while (!g.rec->code && !get_stat_in(raise, FGS_ROLE_CONSUMER).first)
             ;
         OK(cuMemsetD32Async(g.ctl, 1, 1, raise));
         OK(cuStreamSynchronize(run));
@@ -170,7 +172,7 @@ static void abort_from_outside_releases_waiting_blocks(void **state)
         assert_int_equal(g.rec->code, FGS__GIVEUP_NONE);
         /* 200 ms are 50000 tries of each block, or of each thread */
         waiting = kinds[i].engine == FGS_ENGINE_POLL ? 2 * 256 : 2;
-        assert_true(get_ctl().reissues < 25000 * waiting);
+        assert_true(get_stat(FGS_ROLE_CONSUMER).reissues < 25000 * waiting);
     }
     OK(cuStreamDestroy(run));
     OK(cuStreamDestroy(raise));
@@ -235,8 +237,8 @@ static void copy_that_never_lands_is_given_up(void **state)
             continue;
         reset(NULL);
         module = load_overarmed(of[i].stem, of[i].armed, &f);
-        launch_function(NULL, f, (struct args){ .tiles = 2,
-                                                .bound_ns = 1000000 });
+        launch_function(NULL, f, FGS_ROLE_CONSUMER,
+                        (struct args){ .tiles = 2, .bound_ns = 1000000 });
         OK(cuCtxSynchronize());
         assert_int_equal(g.rec->code, FGS__GIVEUP_LANDING);
         assert_int_equal(g.rec->chunk, FGS__NO_CHUNK);

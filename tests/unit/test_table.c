@@ -146,7 +146,7 @@ static void engine_is_found_by_name(void **state)
 static void registers_are_stated_for_every_kernel(void **state)
 {
     (void)state;
-    assert_int_equal(fgs_role_registers(FGS_ROLE_INIT, FGS_ENGINE_AUTO), 16);
+    assert_int_equal(fgs_role_registers(FGS_ROLE_INIT, FGS_ENGINE_AUTO), 24);
     assert_true(fgs_role_registers(FGS_ROLE_PRODUCER, FGS_ENGINE_POLL) > 16);
     for (int i = FGS_ENGINE_AUTO + 1; i < FGS_ENGINE_COUNT; i++) {
         uint32_t n = fgs_role_registers(FGS_ROLE_CONSUMER, (fgs_engine)i);
@@ -233,17 +233,26 @@ static void launch_attribute_is_found_with_what_it_needs(void **state)
 /* The kernels compute these offsets from the same rows. */
 static void shared_structs_have_no_padding(void **state)
 {
-    size_t ctl = 0, rec = 0;
+    size_t ctl = 0, stat = 0, trace = 0, rec = 0;
 
     (void)state;
 #define CTL(id, type, name)                                                    \
     assert_int_equal(offsetof(struct fgs__ctl, name), ctl);                    \
     ctl += sizeof(type);
+#define STAT(id, type, name)                                                   \
+    assert_int_equal(offsetof(struct fgs__stat, name), stat);                  \
+    stat += sizeof(type);
+#define TRACE(id, type, name)                                                  \
+    assert_int_equal(offsetof(struct fgs__trace, name), trace);                \
+    trace += sizeof(type);
 #define REC(id, type, name)                                                    \
     assert_int_equal(offsetof(struct fgs__rec, name), rec);                    \
     rec += sizeof(type);
 #include "table/record.def"
     assert_int_equal(sizeof(struct fgs__ctl), ctl);
+    assert_int_equal(sizeof(struct fgs__stat), stat);
+    assert_int_equal(sizeof(struct fgs__trace), trace);
+    assert_int_equal(trace, 32);
     assert_int_equal(sizeof(struct fgs__rec), rec);
     assert_int_equal(offsetof(struct fgs__ctl, abort), 0);
 }

@@ -74,10 +74,10 @@ static void hand_over(const struct model *m, int engine, int kind)
         fail_msg("%s, %s: code %u, tile %llu, chunk %u", o.engine, m->name,
                  t.rec.code, (unsigned long long)t.rec.tile, t.rec.chunk);
     compare(&t, &o, m);
-    assert_true(t.ctl.consumer_first && t.ctl.producer_last);
+    assert_true(t.stat[2].first && t.stat[1].last);
     /* Where both ran at once, the consumer had to wait. */
     if (cc_of(o.arch) >= 90 && on_sim())
-        assert_true(t.ctl.reissues > 0);
+        assert_true(t.stat[2].reissues > 0);
     twin_free(&t);
 }
 

@@ -26,6 +26,7 @@ struct twin_opts {
 
 struct twin {
     struct fgs__ctl ctl;
+    struct fgs__stat stat[3]; /* of the steps: fill, producer, consumer      */
     struct fgs__rec rec;
     unsigned elems, bytes; /* in all tiles                                   */
     float *in;
@@ -154,12 +155,18 @@ static inline void twin_run(struct twin *t, const struct twin_opts *o)
           cc_of(o->arch) >= 90, o->consumer != NULL },
     };
     char consumer[40];
-    CUdeviceptr in, mid, out, ctl, rec;
-    uint64_t tiles = o->tiles, bound = o->bound_ns, tries = o->max_tries;
-    uint64_t work = o->work_ns, where = o->fault_tile;
-    uint32_t chunk = o->fault_chunk;
-    void *host, *params[] = { &in, &mid, &out, &tiles, &ctl, &rec, &bound,
-                              &tries, &work, &where, &chunk };
+    struct fgs__args a = {
+        .p_tiles = o->tiles, .p_bound_ns = o->bound_ns,
+        .p_max_tries = o->max_tries, .p_work_ns = o->work_ns,
+        .p_fault_tile = o->fault_tile, .p_fault_chunk = o->fault_chunk,
+        .p_round = 1
+    };
+    CUdeviceptr in, mid, out, ctl, stat, rec;
+    void *host, *params[] = {
+#define PARAM(name, type, meaning) &a.name,
+#include "table/param.def"
+#undef PARAM
+    };
     CUmodule mod[3];
     uint32_t one = 1;
     atomic_int go = 0;
@@ -176,13 +183,20 @@ static inline void twin_run(struct twin *t, const struct twin_opts *o)
     OK(cuMemAlloc(&mid, t->bytes));
     OK(cuMemAlloc(&out, t->bytes));
     OK(cuMemAlloc(&ctl, sizeof t->ctl));
+    OK(cuMemAlloc(&stat, sizeof t->stat));
     OK(cuMemHostAlloc(&host, sizeof t->rec, 0));
     OK(cuMemHostGetDevicePointer(&rec, host, 0));
     memset(host, 0, sizeof t->rec);
+    a.p_in = in;
+    a.p_mid = mid;
+    a.p_out = out;
+    a.p_ctl = ctl;
+    a.p_rec = rec;
     OK(cuMemcpyHtoD(in, t->in, 4ull * t->elems));
     OK(cuMemsetD8(mid, 0x11, t->bytes));
     OK(cuMemsetD8(out, 0x22, t->bytes));
     OK(cuMemsetD8(ctl, 0, sizeof t->ctl));
+    OK(cuMemsetD8(stat, 0, sizeof t->stat));
     if (o->aborted)
         OK(cuMemcpyHtoD(ctl, &one, sizeof one));
     OK(cuLaunchHostFunc(NULL, twin_hold, &go));
@@ -195,6 +209,7 @@ static inline void twin_run(struct twin *t, const struct twin_opts *o)
         if (k == (o->producer ? 0 : 1) && (o->producer || o->alone))
             continue;
         snprintf(entry, sizeof entry, "fgs_%s", step[k].stem);
+        a.p_stat = stat + (unsigned)k * sizeof *t->stat;
         launch_on(NULL, mod[k], entry, blocks, o->threads, step[k].shared,
                   step[k].pdl, params);
     }
@@ -203,12 +218,14 @@ static inline void twin_run(struct twin *t, const struct twin_opts *o)
     OK(cuMemcpyDtoH(t->mid, mid, t->bytes));
     OK(cuMemcpyDtoH(t->out, out, t->bytes));
     OK(cuMemcpyDtoH(&t->ctl, ctl, sizeof t->ctl));
+    OK(cuMemcpyDtoH(t->stat, stat, sizeof t->stat));
     memcpy(&t->rec, host, sizeof t->rec);
     OK(cuMemFreeHost(host));
     OK(cuMemFree(in));
     OK(cuMemFree(mid));
     OK(cuMemFree(out));
     OK(cuMemFree(ctl));
+    OK(cuMemFree(stat));
     for (int k = 0; k < 3; k++)
         OK(cuModuleUnload(mod[k]));
 }

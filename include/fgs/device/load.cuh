@@ -270,7 +270,7 @@ struct tile_load {
 
     u64 landed; /* the copies, one arrival a phase                          */
     u64 valid;  /* bulk: ends with a scan that found the tile whole         */
-    u64 again;  /* loads that were repeated                                 */
+    u64 again;  /* loads that were repeated, for thread 0 to read           */
     u32 stop;   /* not 0: no tile will come                                 */
 
     /* All threads, once, before wait. */
@@ -325,7 +325,7 @@ struct tile_load {
                     code = settle_scan<E, Bytes, N>(landed, tile, from, round,
                                                     p, l, at);
                 if (rank == 0)
-                    note_again(at.control, p.tries - 1);
+                    note_again(at.stats, again = p.tries - 1);
             }
             if (rank == 0 && code)
                 show(stop, 1);
@@ -379,7 +379,7 @@ struct tile_load {
         /* All chunks are there, or somebody gave up. */
         code = __syncthreads_or((int)code);
         if (rank == 0)
-            note_again(at.control, again);
+            note_again(at.stats, again);
         return !code;
     }
 };

@@ -218,11 +218,25 @@ FGS_FN void wait_upstream()
 
 /* Control block, device memory, zeroed before a run. */
 struct ctl {
-    u32 abort;          /* not 0: every loop returns                        */
+    u32 abort; /* not 0: every loop returns                                 */
     u32 pad;
-    u64 reissues;       /* copies or loads that were repeated               */
-    u64 consumer_first; /* ~(earliest start of a consumer block)            */
-    u64 producer_last;  /* latest end of a producer block                   */
+};
+
+/* Statistics of a grid, device memory, zeroed before it.  Where nobody keeps
+ * them, the pointer is NULL. */
+struct stat {
+    u64 reissues; /* copies or loads that were repeated                     */
+    u64 first;    /* ~(earliest start of a block)                           */
+    u64 last;     /* latest end of a block                                  */
+};
+
+/* A block's row of a trace, in memory of the device or one that the host sees;
+ * or NULL. */
+struct trace {
+    u64 start;
+    u64 ready; /* its input is valid; 0 = it waits for none                 */
+    u64 end;
+    u32 sm, tries;
 };
 
 /* What the first block that gives up saw, in memory that the host sees. */
@@ -251,12 +265,13 @@ enum role : u32 { role_init = 1, role_producer, role_consumer };
 
 enum : u32 { no_chunk = 0xffffffffu };
 
-/* Where a block says what it saw; 16 bytes and more of both are the host's. */
+/* Where a block says what it saw. */
 struct site {
     ctl *control;
     rec *record;
     u64 tile;
     u32 role;
+    stat *stats = nullptr; /* NULL = none kept                              */
 };
 
 /* Has any block of the run given up? */
@@ -327,17 +342,56 @@ FGS_FN void max_gpu(u64 &word, u64 v)
                  : "memory");
 }
 
-/* One thread a block, for the run's receipt: a consumer starts, copies were
- * repeated, a producer has stored. */
-FGS_FN void note_start(ctl *c) { max_gpu(c->consumer_first, ~now_ns()); }
-FGS_FN void note_end(ctl *c) { max_gpu(c->producer_last, now_ns()); }
-FGS_FN void note_again(ctl *c, u64 count)
+/* One thread a block, for the run's receipt: the block starts, copies were
+ * repeated, all threads have stored.  NULL is none. */
+FGS_FN void note_start(stat *s)
 {
-    if (count)
+    if (s)
+        max_gpu(s->first, ~now_ns());
+}
+
+FGS_FN void note_end(stat *s)
+{
+    if (s)
+        max_gpu(s->last, now_ns());
+}
+
+FGS_FN void note_again(stat *s, u64 count)
+{
+    if (s && count)
         asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;"
                      :
-                     : "l"(to_global(&c->reissues)), "l"(count)
+                     : "l"(to_global(&s->reissues)), "l"(count)
                      : "memory");
+}
+
+/* The same thread, its row of a trace: the block starts, its tile is valid,
+ * all threads have stored. */
+FGS_FN void trace_start(trace *row)
+{
+    u32 sm;
+
+    if (!row)
+        return;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    put_sys(row->start, now_ns());
+    put_sys(row->ready, (u64)0);
+    put_sys(row->sm, sm);
+    put_sys(row->tries, 0u);
+}
+
+FGS_FN void trace_ready(trace *row)
+{
+    if (row)
+        put_sys(row->ready, now_ns());
+}
+
+FGS_FN void trace_end(trace *row, u32 tries)
+{
+    if (!row)
+        return;
+    put_sys(row->end, now_ns());
+    put_sys(row->tries, tries);
 }
 
 } /* namespace fgs */

@@ -163,7 +163,7 @@ struct pipe {
             p.begin();
             p.tries = 1;
             code = settle(s, tile_at(tiles, i), from, round, again, p, l, at);
-            note_again(at.control, again);
+            note_again(at.stats, again);
             r.parity = (r.parity & ~(1u << s)) | (round & 1) << s;
         }
         if (code) {
