@@ -7,7 +7,6 @@
 /* The control block of the kernels, in 32-bit words; the texts know the byte
  * offsets.  A side's results are 64-bit words. */
 enum {
-    HANDOFF_THREADS = 256, /* a chunk of the tile each                       */
     HANDOFF_TILE = 4096,
     CTL_WRONG = 3,  /* threads that received other data than was sent        */
     CTL_FAILED = 4, /* a wait reached its limit                              */
@@ -21,16 +20,25 @@ enum {
 /* A protocol: how a tile is sent and received. */
 struct handoff_protocol {
     const char *name, *what;
-    const char *version; /* .version and .target lines                       */
-    int cc;              /* lowest compute capability times ten              */
-    const char *shared, *make, *send, *receive;
+    enum { HANDOFF_FLAG, HANDOFF_POLL, HANDOFF_BULK } kind;
+    int cc;                      /* lowest compute capability times ten      */
+    const char *version;         /* .version and .target lines               */
+    const char *order, *width;   /* of a bulk copy                           */
 };
 /* The first one is what the others are compared with; ends with name NULL. */
 extern const struct handoff_protocol handoff_protocols[];
 enum { HANDOFF_PROTOCOLS = 4 };
 
+/* A form of it: threads of a block, 32 to 256, and loads in flight of a warp
+ * that waits; powers of two. */
+struct handoff_form {
+    const struct handoff_protocol *p;
+    int threads, loads;
+};
+/* Its lowest compute capability times ten. */
+int handoff_cc(const struct handoff_form *f);
 /* The text, from malloc; its entry is "handoff".  NULL = no memory. */
-char *handoff_text(const struct handoff_protocol *p);
+char *handoff_text(const struct handoff_form *f);
 
 /* ---------------------------------------------------- handoff_device.c -- */
 
@@ -46,6 +54,7 @@ struct handoff_device {
 };
 struct handoff_kernel {
     void *module, *function;
+    unsigned threads;
 };
 /* Arguments of a launch. */
 struct handoff_run {
@@ -59,7 +68,7 @@ struct handoff_run {
 int handoff_open(struct handoff_device *d, const char *provider,
                  uint32_t rounds);
 /* False: d->why says why. */
-bool handoff_load(struct handoff_device *d, const struct handoff_protocol *p,
+bool handoff_load(struct handoff_device *d, const struct handoff_form *f,
                   struct handoff_kernel *k);
 /* Fill all tiles with the sentinel, run, read the control block. */
 bool handoff_launch(struct handoff_device *d, const struct handoff_kernel *k,

@@ -78,7 +78,8 @@ size_t handoff_ctl_bytes(const struct handoff_device *d)
 
 static size_t tiles_bytes(uint32_t rounds)
 {
-    return (size_t)rounds * 2 * HANDOFF_TILE;
+    /* one more is sent, and none waits for it */
+    return ((size_t)rounds * 2 + 1) * HANDOFF_TILE;
 }
 
 /* More than half of an SM's shared memory for each block. */
@@ -92,9 +93,9 @@ static bool find_shared(struct handoff_device *d)
               cu.cuDeviceGetAttribute(&block, SHARED_OF_BLOCK, d->ordinal)))
         return false;
     d->shared = (unsigned)sm / 2;
-    /* 12 KiB for what the kernels have of their own */
-    if (d->shared > (unsigned)block - (12 << 10))
-        d->shared = (unsigned)block - (12 << 10);
+    /* 20 KiB for what the kernels have of their own */
+    if (d->shared > (unsigned)block - (20 << 10))
+        d->shared = (unsigned)block - (20 << 10);
     return true;
 }
 
@@ -206,7 +207,7 @@ static bool load(struct handoff_device *d, const void *image,
                                       (int)d->shared));
 }
 
-bool handoff_load(struct handoff_device *d, const struct handoff_protocol *p,
+bool handoff_load(struct handoff_device *d, const struct handoff_form *f,
                   struct handoff_kernel *k)
 {
     char *text;
@@ -214,15 +215,16 @@ bool handoff_load(struct handoff_device *d, const struct handoff_protocol *p,
     bool is_good = false;
 
     memset(k, 0, sizeof *k);
-    if (d->info.cc < p->cc) {
+    k->threads = (unsigned)f->threads;
+    if (d->info.cc < handoff_cc(f)) {
         snprintf(d->why, sizeof d->why, "not for compute %d.%d",
                  (int)d->info.cc / 10, (int)d->info.cc % 10);
         return false;
     }
-    text = handoff_text(p);
+    text = handoff_text(f);
     if (!text)
         snprintf(d->why, sizeof d->why, "no memory");
-    else if (assemble(d, p->name, text, &cubin)) {
+    else if (assemble(d, f->p->name, text, &cubin)) {
         is_good = load(d, cubin ? cubin : text, k);
         free(cubin);
     }
@@ -255,7 +257,7 @@ bool handoff_launch(struct handoff_device *d, const struct handoff_kernel *k,
                 cu.cuMemsetD32Async(d->ctl, 0, bytes / 4, NULL)) &&
            good(d, "cuLaunchKernel",
                 cu.cuLaunchKernel(k->function, (unsigned)d->info.sm_count, 1, 1,
-                                  HANDOFF_THREADS, 1, 1, d->shared, NULL,
+                                  k->threads, 1, 1, d->shared, NULL,
                                   params, NULL)) &&
            good(d, "cuCtxSynchronize", cu.cuCtxSynchronize()) &&
            good(d, "cuMemcpyDtoH", cu.cuMemcpyDtoH(ctl, d->ctl, bytes));

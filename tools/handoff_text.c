@@ -1,38 +1,114 @@
-/* handoff_text.c -- the kernels of fgs bench handoff
+/* handoff_text.c -- the kernels of fgs bench handoff, as PTX
  *
- * A grid of one block an SM.  The blocks on the SMs `there` and `back` play
- * ping-pong: step 2r goes there, step 2r + 1 comes back, each through a tile
- * of its own that was filled with the sentinel before the launch.  A step
- * begins when a block has the whole tile of the step before, and ends when
- * the other one has all of this one: half of a round is one hand-off.
+ * One block a launch on each SM; two of them, on the SMs `there` and `back`,
+ * play ping-pong: step 2r goes there, step 2r + 1 comes back, each through a
+ * tile of its own that was filled with the sentinel before the launch.  A
+ * block sends what it received, each word plus 1, and only when all of it has
+ * come: so half of a round is one hand-off, and the last words tell whether
+ * any word on the way was wrong.
+ *
+ * A warp receives a slice of the tile, T / 32 warps the whole of it.  To wait,
+ * it keeps L loads in flight, spread evenly over the time that one of them
+ * takes, which the kernel measures first: the tile is seen the sooner after
+ * it came.  What can wait (clock, addresses, counters, the end of loads that
+ * are still in flight) is done behind a send, while the tile travels.
  */
-#include "handoff.h"
+#include "handoff_text.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char head[] =
-    "\n.address_size 64\n"
-    ".visible .entry handoff(\n"
-    "    .param .u64 p_tiles, .param .u64 p_ctl, .param .u32 p_there,\n"
-    "    .param .u32 p_back, .param .u32 p_rounds, .param .u32 p_warm,\n"
-    "    .param .u32 p_spread, .param .u32 p_limit\n"
-    ") .reqntid 256, 1, 1\n"
-    "{\n"
-    ".reg .pred %p_helper, %p_is, %p_go, %p_more, %p_bad, %p_fail, %p_wrong;\n"
-    ".reg .u32 %t, %b, %sm, %there, %back, %blocks, %n, %old, %side;\n"
-    ".reg .u32 %step, %last, %from, %dir, %spread, %limit, %tries, %hash;\n"
-    ".reg .u32 %count, %stage, %parity, %s_stage, %s_mine, %s_bar_k, %flag;\n"
-    ".reg .b32 %w<4>, %e<4>;\n"
-    ".reg .b128 %q;\n"
-    ".reg .u64 %a_ctl, %a_side, %a_flag, %a_first, %a_tile, %off;\n"
-    ".reg .u64 %c0, %c1, %g0, %g1, %waited, %began, %spent, %delay;\n"
-    ".reg .u64 %repeats, %more, %wrong, %one;\n"
-    ".shared .align 4 .b32 s_side;\n";
+static void append(struct text *t, const char *s, size_t len)
+{
+    size_t room = t->room ? t->room : 4096;
+    char *more;
+
+    while (room < t->len + len + 1)
+        room *= 2;
+    if (room != t->room) {
+        more = t->is_lost ? NULL : realloc(t->text, room);
+        if (!more) {
+            t->is_lost = true;
+            return;
+        }
+        t->text = more;
+        t->room = room;
+    }
+    memcpy(t->text + t->len, s, len);
+    t->len += len;
+    t->text[t->len] = 0;
+}
+
+void put(struct text *t, const char *s, ...)
+{
+    va_list args;
+    char number[16];
+    size_t n;
+
+    va_start(args, s);
+    for (;;) {
+        n = strcspn(s, "#");
+        append(t, s, n);
+        s += n;
+        if (!*s++)
+            break;
+        snprintf(number, sizeof number, "%d", va_arg(args, int));
+        append(t, number, strlen(number));
+    }
+    va_end(args);
+}
+
+int put_word(const struct text *t, int k, int c)
+{
+    return (k * t->chunks + c) * 4;
+}
+
+void put_pack(struct text *t)
+{
+    int c;
+
+    for (c = 0; c < t->chunks; c++)
+        put(t, "mov.b128 %v#, {%e#, %e#, %e#, %e#};\n", c, c * 4, c * 4 + 1,
+            c * 4 + 2, c * 4 + 3);
+}
+
+/* ------------------------------------------------------------- parts -- */
+
+static void put_head(struct text *t)
+{
+    int words = t->chunks * 4, loads = t->form->loads;
+
+    put(t, "\n.address_size 64\n"
+        ".visible .entry handoff(\n"
+        "    .param .u64 p_tiles, .param .u64 p_ctl, .param .u32 p_there,\n"
+        "    .param .u32 p_back, .param .u32 p_rounds, .param .u32 p_warm,\n"
+        "    .param .u32 p_spread, .param .u32 p_limit\n"
+        ") .reqntid #, 1, 1\n{\n", t->form->threads);
+    put(t,
+        ".reg .pred %p_helper, %p_is, %p_go, %p_more, %p_bad, %p_wrong;\n"
+        ".reg .pred %p_spread, %p_lane;\n"
+        ".reg .u32 %t, %b, %sm, %there, %back, %blocks, %n, %old, %side;\n"
+        ".reg .u32 %step, %last, %stop, %reset, %spread, %limit, %tries;\n"
+        ".reg .u32 %hash, %lane, %warp, %byte, %failed, %flag, %live, %x;\n"
+        ".reg .u32 %fold;\n"
+        ".reg .u32 %s_bar_w, %s_slice, %s_mine;\n"
+        ".reg .u64 %a_ctl, %a_side, %a_in, %a_out, %a_mine, %a_slice, %off;\n"
+        ".reg .u64 %a_copy, %a_tiles, %c0, %c1, %g0, %g1, %waited, %began;\n"
+        ".reg .u64 %spent, %delay, %repeats, %more, %one, %gap;\n"
+        ".shared .align 4 .b32 s_side;\n");
+    put(t, ".reg .b32 %e<#>, %w<#>, %m<#>, %par<#>, %f<#>;\n"
+        ".reg .b128 %q<#>, %v<#>;\n", words, words * loads, t->chunks * 2,
+        loads, loads, t->chunks * loads, t->chunks);
+    if (t->form->p->kind == HANDOFF_BULK)
+        put(t, ".shared .align 128 .b8 s_tile[#];\n"
+            ".shared .align 8 .b64 s_bar[#];\n",
+            HANDOFF_TILE * loads, t->warps * loads);
+}
 
 /* Thread 0 of each block says where it runs and waits until all blocks run,
  * so that each SM has one; the blocks on the two SMs claim their sides. */
-static const char begin[] =
+static const char claim[] =
     "mov.u32 %t, %tid.x;\n"
     "mov.u32 %b, %ctaid.x;\n"
     "mov.u32 %sm, %smid;\n"
@@ -71,240 +147,221 @@ static const char begin[] =
     "L_claimed:\n"
     "st.shared.u32 [s_side], %side;\n";
 
-static const char loop[] =
-    "L_met:\n"
-    "bar.sync 0;\n"
-    "ld.shared.u32 %side, [s_side];\n"
-    "setp.ge.u32 %p_is, %side, 2;\n"
-    "@%p_is bra L_end;\n"
-    "ld.param.u64 %a_first, [p_tiles];\n"
-    "mul.wide.u32 %off, %t, 16;\n"
-    "add.u64 %a_tile, %a_first, %off;\n"
-    "ld.param.u32 %last, [p_rounds];\n"
-    "shl.b32 %last, %last, 1;\n"
-    "ld.param.u32 %from, [p_warm];\n"
-    "shl.b32 %from, %from, 1;\n"
-    "ld.param.u32 %spread, [p_spread];\n"
-    "mov.u32 %step, 0;\n"
-    "mov.u32 %count, 0;\n"
-    "mov.u64 %wrong, 0;\n"
-    "mov.u64 %repeats, 0;\n"
-    "mov.u64 %waited, 0;\n"
-    "mov.u64 %c0, 0;\n"
-    "mov.u64 %g0, 0;\n"
-    "L_step:\n"
-    "setp.ne.u32 %p_is, %step, %from;\n"
-    "@%p_is bra L_timed;\n"
-    "mov.u64 %c0, %clock64;\n"
-    "mov.u64 %g0, %globaltimer;\n"
-    "mov.u64 %waited, 0;\n"
-    "mov.u64 %repeats, 0;\n"
-    "L_timed:\n"
-    "and.b32 %dir, %step, 1;\n"
-    "mul.wide.u32 %a_flag, %dir, 128;\n"
-    "add.u64 %a_flag, %a_flag, %a_ctl;\n"
-    /* what is sent: no word of it is the sentinel */
-    "shl.b32 %e0, %step, 10;\n"
-    "mad.lo.u32 %e0, %t, 4, %e0;\n"
-    "add.u32 %e1, %e0, 1;\n"
-    "add.u32 %e2, %e0, 2;\n"
-    "add.u32 %e3, %e0, 3;\n"
-    "setp.ne.u32 %p_is, %dir, %side;\n"
-    "@%p_is bra L_receive;\n"
-    "setp.eq.u32 %p_is, %spread, 0;\n"
-    "@%p_is bra L_send;\n"
-    /* work of a length that is different each time; its time is taken off */
+/* %step is the next one to send, and what is waited for is the one before it:
+ * %a_out - 4096, flag %step.  Side 0 sends one tile more than it receives, so
+ * that its clock runs from behind a send to behind a send. */
+static void put_start(struct text *t)
+{
+    int i, k, c, words = t->chunks * 4;
+
+    put(t, "L_met:\n"
+        "bar.sync 0;\n"
+        "ld.shared.u32 %side, [s_side];\n"
+        "setp.ge.u32 %p_is, %side, 2;\n"
+        "@%p_is bra L_end;\n"
+        "ld.param.u64 %a_tiles, [p_tiles];\n"
+        "and.b32 %lane, %t, 31;\n"
+        "shr.u32 %warp, %t, 5;\n"
+        "setp.eq.u32 %p_lane, %lane, 0;\n"
+        "mul.lo.u32 %byte, %warp, #;\n"
+        "cvt.u64.u32 %off, %byte;\n"
+        "add.u64 %a_slice, %a_tiles, %off;\n"
+        "mad.lo.u32 %byte, %lane, 16, %byte;\n"
+        "cvt.u64.u32 %off, %byte;\n"
+        "add.u64 %a_mine, %a_tiles, %off;\n"
+        "ld.param.u32 %last, [p_rounds];\n"
+        "shl.b32 %last, %last, 1;\n"
+        "sub.u32 %stop, %last, %side;\n"
+        "ld.param.u32 %reset, [p_warm];\n"
+        "shl.b32 %reset, %reset, 1;\n"
+        "sub.u32 %reset, %reset, %side;\n"
+        "ld.param.u32 %spread, [p_spread];\n"
+        "setp.ne.u32 %p_spread, %spread, 0;\n"
+        "xor.b32 %flag, %side, 1;\n"
+        "mad.wide.u32 %a_in, %flag, 128, %a_ctl;\n"
+        "mad.wide.u32 %a_side, %side, 128, %a_ctl;\n"
+        "mov.u32 %failed, 0;\n"
+        "mov.u32 %live, 0;\n"
+        "mov.u32 %fold, 0;\n"
+        "mov.u32 %tries, 0;\n"
+        "mov.u64 %repeats, 0;\n"
+        "mov.u64 %waited, 0;\n"
+        "mov.u64 %c0, 0;\n"
+        "mov.u64 %g0, 0;\n", HANDOFF_TILE / t->warps);
+    put(t, "shr.u32 %x, %byte, 2;\n");
+    for (i = 0; i < words; i++)
+        put(t, "add.u32 %e#, %x, #;\n", i, i / 4 * 128 + i % 4);
+    put_pack(t);
+    for (k = 0; k < t->form->loads; k++) {
+        put(t, "mov.u32 %f#, 0;\nmov.b32 %w0, 0;\n", k);
+        for (c = 0; c < t->chunks; c++)
+            put(t, "mov.b128 %q#, {%w0, %w0, %w0, %w0};\n",
+                put_word(t, k, c) / 4);
+    }
+    if (t->form->p->kind != HANDOFF_BULK)
+        return;
+    put(t, "mov.u32 %s_slice, s_tile;\n"
+        "mad.lo.u32 %s_slice, %warp, #, %s_slice;\n"
+        "mad.lo.u32 %s_mine, %lane, 16, %s_slice;\n"
+        "mov.u32 %s_bar_w, s_bar;\n"
+        "mad.lo.u32 %s_bar_w, %warp, 8, %s_bar_w;\n",
+        HANDOFF_TILE / t->warps);
+    for (c = 0; c < t->form->loads; c++)
+        put(t, "mov.u32 %par#, 0;\n"
+            "@%p_lane mbarrier.init.shared::cta.b64 [%s_bar_w+#], 1;\n",
+            c, c * t->warps * 8);
+    put(t, "fence.mbarrier_init.release.cluster;\nbar.warp.sync -1;\n");
+}
+
+/* ---------------------------------------------------------------- send -- */
+
+/* The block meets behind its stores; one thread's release is cumulative. */
+static void put_send(struct text *t)
+{
+    bool is_flag = t->form->p->kind == HANDOFF_FLAG;
+    int c;
+
+    put(t, "L_next:\n@%p_spread bra L_work;\nL_send:\n");
+    for (c = 0; c < t->chunks; c++) {
+        int w = c * 4;
+
+        if (is_flag)
+            put(t, "st.global.v4.b32 [%a_out+#], {%e#, %e#, %e#, %e#};\n",
+                c * 512, w, w + 1, w + 2, w + 3);
+        else
+            put(t, "st.relaxed.gpu.global.b128 [%a_out+#], %v#;\n", c * 512,
+                c);
+    }
+    if (!is_flag)
+        return;
+    put(t, t->warps > 1 ? "bar.sync 0;\n" : "bar.warp.sync -1;\n");
+    put(t, "add.u32 %flag, %step, 1;\n"
+        "@!%p_helper st.release.gpu.global.u32 [%a_side+256], %flag;\n");
+}
+
+static void put_behind(struct text *t)
+{
+    int k;
+
+    put(t, "mov.u64 %c1, %clock64;\n"
+        "cvt.u64.u32 %more, %tries;\n"
+        "add.u64 %repeats, %repeats, %more;\n"
+        "setp.ne.u32 %p_is, %step, %reset;\n"
+        "@%p_is bra L_timed;\n"
+        "mov.u64 %c0, %c1;\n"
+        "mov.u64 %g0, %globaltimer;\n"
+        "mov.u64 %waited, 0;\n"
+        "mov.u64 %repeats, 0;\n"
+        "L_timed:\n"
+        "setp.ge.u32 %p_is, %step, %stop;\n");
+    /* copies write shared memory until they end */
+    for (k = 0; t->form->p->kind == HANDOFF_BULK && k < t->form->loads; k++) {
+        put(t, "and.b32 %x, %live, #;\n"
+            "setp.eq.u32 %p_more, %x, 0;\n"
+            "@%p_more bra L_ended#;\n", 1 << k, k);
+        put_land(t, k);
+        put(t, "L_ended#:\n", k);
+    }
+    put_fold(t);
+    put(t, "@%p_is bra L_done;\n"
+        "add.u32 %step, %step, 2;\n"
+        "add.u64 %a_out, %a_out, #;\n"
+        "add.u64 %a_copy, %a_copy, #;\n", 2 * HANDOFF_TILE, 2 * HANDOFF_TILE);
+}
+
+/* Work of a length that is different each time; its time is taken off. */
+static const char work[] =
+    "L_work:\n"
     "mul.lo.u32 %hash, %step, 0x9E3779B1;\n"
     "mul.hi.u32 %hash, %hash, %spread;\n"
     "cvt.u64.u32 %delay, %hash;\n"
     "mov.u64 %began, %clock64;\n"
-    "L_work:\n"
+    "L_working:\n"
     "mov.u64 %spent, %clock64;\n"
     "sub.u64 %spent, %spent, %began;\n"
     "setp.lt.u64 %p_more, %spent, %delay;\n"
-    "@%p_more bra L_work;\n"
+    "@%p_more bra L_working;\n"
     "add.u64 %waited, %waited, %spent;\n"
-    "L_send:\n";
+    "bra L_send;\n";
 
-static const char middle[] =
-    "bra L_next;\n"
-    "L_receive:\n"
-    "mov.u32 %tries, 0;\n";
+/* Word i of the first tile, and one more a step, is what must have come. */
+static void put_end(struct text *t)
+{
+    int i;
 
-static const char end[] =
-    "@%p_fail bra L_fail;\n"
-    "cvt.u64.u32 %more, %tries;\n"
-    "add.u64 %repeats, %repeats, %more;\n"
-    "selp.b64 %one, 1, 0, %p_wrong;\n"
-    "add.u64 %wrong, %wrong, %one;\n"
-    "L_next:\n"
-    "add.u32 %step, %step, 1;\n"
-    "add.u64 %a_first, %a_first, 4096;\n"
-    "add.u64 %a_tile, %a_tile, 4096;\n"
-    "setp.lt.u32 %p_more, %step, %last;\n"
-    "@%p_more bra L_step;\n"
-    "mov.u64 %c1, %clock64;\n"
-    "mov.u64 %g1, %globaltimer;\n"
-    "sub.u64 %c1, %c1, %c0;\n"
-    "sub.u64 %g1, %g1, %g0;\n"
-    "setp.eq.u64 %p_is, %wrong, 0;\n"
-    "@%p_is bra L_right;\n"
-    "red.relaxed.gpu.global.add.u32 [%a_ctl+12], 1;\n"
-    "L_right:\n"
-    "@%p_helper bra L_end;\n"
-    "mul.wide.u32 %a_side, %side, 64;\n"
-    "add.u64 %a_side, %a_side, %a_ctl;\n"
-    "st.global.u64 [%a_side+64], %c1;\n"
-    "st.global.u64 [%a_side+72], %g1;\n"
-    "st.global.u64 [%a_side+80], %waited;\n"
-    "st.global.u64 [%a_side+88], %repeats;\n"
-    "mov.u64 %one, 1;\n"
-    "st.global.u64 [%a_side+96], %one;\n"
-    "bra L_end;\n"
-    "L_fail:\n"
-    "@%p_helper bra L_end;\n"
-    "st.relaxed.gpu.global.u32 [%a_ctl+16], 1;\n"
-    "L_end:\n"
-    "ret;\n"
-    "}\n";
-
-#define COMPARE                                                                \
-    "setp.ne.b32 %p_wrong, %w0, %e0;\n"                                        \
-    "setp.ne.or.b32 %p_wrong, %w1, %e1, %p_wrong;\n"                           \
-    "setp.ne.or.b32 %p_wrong, %w2, %e2, %p_wrong;\n"                           \
-    "setp.ne.or.b32 %p_wrong, %w3, %e3, %p_wrong;\n"
-#define SENTINELS                                                              \
-    "setp.eq.or.b32 %p_bad, %w0, 0x80000000, %p_bad;\n"                        \
-    "setp.eq.or.b32 %p_bad, %w1, 0x80000000, %p_bad;\n"                        \
-    "setp.eq.or.b32 %p_bad, %w2, 0x80000000, %p_bad;\n"                        \
-    "setp.eq.or.b32 %p_bad, %w3, 0x80000000, %p_bad;\n"
-
-/* The block meets behind its stores; one thread's fence is cumulative. */
-#define SEND_FLAG                                                              \
-    "st.global.v4.b32 [%a_tile], {%e0, %e1, %e2, %e3};\n"                      \
-    "bar.sync 0;\n"                                                            \
-    "@%p_helper bra L_sent;\n"                                                 \
-    "fence.acq_rel.gpu;\n"                                                     \
-    "add.u32 %flag, %step, 1;\n"                                               \
-    "st.relaxed.gpu.global.u32 [%a_flag+256], %flag;\n"                        \
-    "L_sent:\n"
-
-/* The first barrier lets the block load, the second ends the step: it waits
- * for what was loaded, since the comparison is its operand. */
-#define RECEIVE_FLAG                                                           \
-    "setp.ne.u32 %p_fail, %t, %t;\n"                                           \
-    "@%p_helper bra L_flagged;\n"                                              \
-    "L_poll:\n"                                                                \
-    "ld.acquire.gpu.global.u32 %flag, [%a_flag+256];\n"                        \
-    "setp.gt.u32 %p_go, %flag, %step;\n"                                       \
-    "@%p_go bra L_flagged;\n"                                                  \
-    "add.u32 %tries, %tries, 1;\n"                                             \
-    "setp.ge.u32 %p_fail, %tries, %limit;\n"                                   \
-    "@!%p_fail bra L_poll;\n"                                                  \
-    "L_flagged:\n"                                                             \
-    "bar.red.or.pred %p_fail, 0, %p_fail;\n"                                   \
-    "@%p_fail bra L_fail;\n"                                                   \
-    "ld.global.v4.b32 {%w0, %w1, %w2, %w3}, [%a_tile];\n"                      \
-    COMPARE                                                                    \
-    "bar.red.or.pred %p_bad, 0, %p_wrong;\n"                                   \
-    "and.pred %p_wrong, %p_wrong, %p_bad;\n"
-
-#define SEND_CHUNKS                                                            \
-    "mov.b128 %q, {%e0, %e1, %e2, %e3};\n"                                     \
-    "st.relaxed.gpu.global.b128 [%a_tile], %q;\n"
-
-#define RECEIVE_POLL                                                           \
-    "L_load:\n"                                                                \
-    "ld.relaxed.gpu.global.b128 %q, [%a_tile];\n"                              \
-    "mov.b128 {%w0, %w1, %w2, %w3}, %q;\n"                                     \
-    "setp.ne.u32 %p_bad, %t, %t;\n"                                            \
-    SENTINELS                                                                  \
-    "@!%p_bad bra L_loaded;\n"                                                 \
-    "add.u32 %tries, %tries, 1;\n"                                             \
-    "setp.lt.u32 %p_more, %tries, %limit;\n"                                   \
-    "@%p_more bra L_load;\n"                                                   \
-    "L_loaded:\n"                                                              \
-    "bar.red.or.pred %p_fail, 0, %p_bad;\n"                                    \
-    COMPARE
-
-/* Two stages in turn, so that a copy never writes what is still read: the
- * fence behind the issue of copy k orders the reads of copy k - 1, and the
- * barrier at the end of k comes before copy k + 1 is issued.  Waits count and
- * read no timer, which would be part of what is measured. */
-#define SHARED_BULK                                                            \
-    ".shared .align 128 .b8 s_tile[8192];\n"                                   \
-    ".shared .align 8 .b64 s_bar[2];\n"
-#define MAKE_BULK                                                              \
-    "mbarrier.init.shared::cta.b64 [s_bar], 1;\n"                              \
-    "mbarrier.init.shared::cta.b64 [s_bar+8], 1;\n"                            \
-    "fence.mbarrier_init.release.cluster;\n"
-#define RECEIVE_BULK(order, width)                                             \
-    "L_try:\n"                                                                 \
-    "and.b32 %stage, %count, 1;\n"                                             \
-    "bfe.u32 %parity, %count, 1, 1;\n"                                         \
-    "mov.u32 %s_stage, s_tile;\n"                                              \
-    "mad.lo.u32 %s_stage, %stage, 4096, %s_stage;\n"                           \
-    "mad.lo.u32 %s_mine, %t, 16, %s_stage;\n"                                  \
-    "mov.u32 %s_bar_k, s_bar;\n"                                               \
-    "mad.lo.u32 %s_bar_k, %stage, 8, %s_bar_k;\n"                              \
-    "@%p_helper bra L_issued;\n"                                               \
-    "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64"                    \
-    " _, [%s_bar_k], 4096;\n"                                                  \
-    "cp.async.bulk" order ".shared::cta.global"                                \
-    ".mbarrier::complete_tx::bytes" width                                      \
-    " [%s_stage], [%a_first], 4096, [%s_bar_k];\n"                             \
-    "L_issued:\n"                                                              \
-    "fence.proxy.async.shared::cta;\n"                                         \
-    "mov.u32 %n, 0;\n"                                                         \
-    "L_landing:\n"                                                             \
-    "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64"                     \
-    " %p_go, [%s_bar_k], %parity;\n"                                           \
-    "@%p_go bra L_landed;\n"                                                   \
-    "add.u32 %n, %n, 1;\n"                                                     \
-    "setp.lt.u32 %p_more, %n, 65536;\n"                                        \
-    "@%p_more bra L_landing;\n"                                                \
-    "L_landed:\n"                                                              \
-    "not.pred %p_bad, %p_go;\n"                                                \
-    "ld.shared::cta.v4.b32 {%w0, %w1, %w2, %w3}, [%s_mine];\n"                 \
-    SENTINELS                                                                  \
-    "bar.red.or.pred %p_fail, 0, %p_bad;\n"                                    \
-    "add.u32 %count, %count, 1;\n"                                             \
-    "@!%p_fail bra L_whole;\n"                                                 \
-    "add.u32 %tries, %tries, 1;\n"                                             \
-    "setp.lt.u32 %p_more, %tries, %limit;\n"                                   \
-    "@%p_more bra L_try;\n"                                                    \
-    "L_whole:\n"                                                               \
-    COMPARE
+    put(t, "L_done:\n"
+        "mov.u64 %g1, %globaltimer;\n"
+        "sub.u64 %c1, %c1, %c0;\n"
+        "sub.u64 %g1, %g1, %g0;\n"
+        "shr.u32 %x, %byte, 2;\n"
+        "add.u32 %x, %x, %step;\n"
+        "setp.ne.u32 %p_wrong, %x, %x;\n");
+    for (i = 0; i < t->chunks * 4; i++)
+        put(t, "add.u32 %n, %x, #;\n"
+            "setp.ne.or.u32 %p_wrong, %e#, %n, %p_wrong;\n",
+            i / 4 * 128 + i % 4, i);
+    put(t, "@%p_wrong red.relaxed.gpu.global.add.u32 [%a_ctl+12], 1;\n"
+        "setp.ne.u32 %p_is, %failed, 0;\n"
+        "@%p_is st.relaxed.gpu.global.u32 [%a_ctl+16], 1;\n"
+        "@%p_helper bra L_end;\n"
+        "mad.wide.u32 %a_side, %side, 64, %a_ctl;\n"
+        "st.global.u64 [%a_side+64], %c1;\n"
+        "st.global.u64 [%a_side+72], %g1;\n"
+        "st.global.u64 [%a_side+80], %waited;\n"
+        "st.global.u64 [%a_side+88], %repeats;\n"
+        "mov.u64 %one, 1;\n"
+        "st.global.u64 [%a_side+96], %one;\n"
+        "st.global.u32 [%a_side+104], %fold;\n"
+        "L_end:\n"
+        "ret;\n"
+        "}\n");
+}
 
 const struct handoff_protocol handoff_protocols[] = {
-    {"flag", "release fence, flag; acquire poll, load",
-     ".version 8.3\n.target sm_70", 70, "", "", SEND_FLAG, RECEIVE_FLAG},
-    {"poll", "strong 128-bit loads until no sentinel is left",
-     ".version 8.3\n.target sm_70", 70, "", "", SEND_CHUNKS, RECEIVE_POLL},
-    {"bulk", "strong bulk copies, full scan",
-     ".version 9.3\n.target sm_90", 90, SHARED_BULK, MAKE_BULK, SEND_CHUNKS,
-     RECEIVE_BULK(".relaxed.gpu", ".b128")},
-    {"bulk_weak", "weak bulk copies, full scan",
-     ".version 8.6\n.target sm_90", 90, SHARED_BULK, MAKE_BULK, SEND_CHUNKS,
-     RECEIVE_BULK("", "")},
-    {NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL},
+    {"flag", "release, flag; acquire poll, load", HANDOFF_FLAG, 70,
+     ".version 8.3\n.target sm_70", NULL, NULL},
+    {"poll", "strong 128-bit loads until no sentinel is left", HANDOFF_POLL,
+     70, ".version 8.3\n.target sm_70", NULL, NULL},
+    {"bulk", "strong bulk copies, full scan", HANDOFF_BULK, 90,
+     ".version 9.3\n.target sm_90", ".relaxed.gpu", ".b128"},
+    {"bulk_weak", "weak bulk copies, full scan", HANDOFF_BULK, 90,
+     ".version 8.6\n.target sm_90", "", ""},
+    {NULL, NULL, HANDOFF_FLAG, 0, NULL, NULL, NULL},
 };
 
-char *handoff_text(const struct handoff_protocol *p)
+int handoff_cc(const struct handoff_form *f)
 {
-    const char *parts[] = {p->version, head,   p->shared,  begin, p->make, loop,
-                           p->send,    middle, p->receive, end};
-    size_t i, room = 1;
-    char *text;
+    /* fence.acquire is of 9.0 */
+    return f->p->kind == HANDOFF_FLAG && f->loads > 1 ? 90 : f->p->cc;
+}
 
-    for (i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        room += strlen(parts[i]);
-    text = malloc(room);
-    for (i = room = 0; text && i < sizeof parts / sizeof parts[0]; i++) {
-        size_t len = strlen(parts[i]);
+char *handoff_text(const struct handoff_form *f)
+{
+    struct text t = {.form = f, .warps = f->threads / 32};
+    bool is_new = handoff_cc(f) > f->p->cc;
 
-        memcpy(text + room, parts[i], len + 1);
-        room += len;
+    t.chunks = HANDOFF_TILE / 16 / f->threads;
+    put(&t, is_new ? ".version 8.6\n.target sm_90" : f->p->version);
+    put_head(&t);
+    put(&t, claim);
+    put_start(&t);
+    if (f->loads > 1)
+        put_measure(&t);
+    put(&t, "mov.u32 %step, %side;\n"
+        "mad.wide.u32 %a_out, %side, #, %a_mine;\n"
+        "mad.wide.u32 %a_copy, %side, #, %a_slice;\n"
+        "add.u64 %a_copy, %a_copy, -#;\n"
+        "setp.ne.u32 %p_is, %side, 0;\n"
+        "@%p_is bra L_wait;\n", HANDOFF_TILE, HANDOFF_TILE, HANDOFF_TILE);
+    put_send(&t);
+    put_behind(&t);
+    put_receive(&t);
+    put(&t, "bra L_next;\n");
+    put(&t, work);
+    put_end(&t);
+    if (t.is_lost) {
+        free(t.text);
+        return NULL;
     }
-    return text;
+    return t.text;
 }
