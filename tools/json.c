@@ -102,6 +102,12 @@ void json_number(struct json *j, const char *key, uint64_t n)
     fprintf(j->to, "%" PRIu64, n);
 }
 
+void json_signed(struct json *j, const char *key, int64_t n)
+{
+    member(j, key);
+    fprintf(j->to, "%" PRId64, n);
+}
+
 void json_bool(struct json *j, const char *key, bool b)
 {
     member(j, key);

@@ -29,8 +29,7 @@ const char *number_parse(const char *text, uint64_t lo, uint64_t hi,
     return NULL;
 }
 
-/* Is `text` one of the words of "a|b|c"? */
-static bool word_is_in(const char *words, const char *text)
+bool word_is_in(const char *words, const char *text)
 {
     size_t len = strcspn(text, "|");
     const char *p;

@@ -24,8 +24,9 @@ int verb_ptx(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_sass(int argc, char **argv);
 int verb_bench(int argc, char **argv);
+int verb_plan(int argc, char **argv);
 extern const char usage_run[], usage_device[], usage_ptx[], usage_check[],
-    usage_sass[], usage_bench[];
+    usage_sass[], usage_bench[], usage_plan[];
 
 /* ----------------------------------------------------------- options -- */
 
@@ -59,6 +60,9 @@ const struct verb *verb_find(const char *name);
 const char *number_parse(const char *text, uint64_t lo, uint64_t hi,
                          uint64_t *out);
 
+/* Is `text` one of the words of "a|b|c"? */
+bool word_is_in(const char *words, const char *text);
+
 /* Print "fgs VERB: ..." to stderr and return EXIT_USAGE or EXIT_BAD. */
 int usage_error(const char *verb, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -90,6 +94,7 @@ void json_close(struct json *j, char bracket);
 void json_text(struct json *j, const char *key, const char *text);
 void json_bytes(struct json *j, const char *key, const char *text, size_t len);
 void json_number(struct json *j, const char *key, uint64_t n);
+void json_signed(struct json *j, const char *key, int64_t n);
 void json_bool(struct json *j, const char *key, bool b);
 void json_null(struct json *j, const char *key);
 
