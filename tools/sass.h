@@ -65,6 +65,7 @@ struct sass_what {
     bool weak;  /* its copy is meant to be weak                              */
     bool inits; /* it writes the sentinels itself                            */
     bool own;   /* a kernel of the library                                   */
+    bool staged; /* it has a ring of stages                                  */
 };
 
 struct sass_broken {

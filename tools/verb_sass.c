@@ -78,6 +78,7 @@ static void what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
     w->element = d->element;
     w->cc = d->cc;
     w->weak = strstr(d->stem, "weak");
+    w->staged = strstr(d->stem, "_retry");
     w->own = true;
 }
 
@@ -345,6 +346,7 @@ static bool what_of_file(const struct asked *a, struct sass_entry *e,
     w->cc = cc_of(target);
     w->inits = a->inits;
     w->own = a->own;
+    w->staged = strstr(e->name, "_retry");
     for (w->role = 0; a->role && strcmp(role_names[w->role], a->role);)
         w->role++;
     if (a->engine && fgs_engine_find(a->engine, &w->engine) < 0)

@@ -15,7 +15,9 @@ enum {
     FGS__TILE_BYTES = 4096,
     FGS__TILE_CHUNKS = FGS__TILE_BYTES / FGS__CHUNK_BYTES,
     FGS__TILE_ELEMS = 1024,
-    FGS__BLOCK_THREADS = 256
+    FGS__BLOCK_THREADS = 256,
+    FGS__STAGES_MOST = 8, /* of a consumer with a warp a role (4.6.7)        */
+    FGS__BOXES_MOST = 4   /* copies that fill a stage of it                  */
 };
 
 /* What a text is made for, besides its stem and the device. */
@@ -135,7 +137,7 @@ const struct fgs__variant *fgs__variant_find(const char *stem);
 const struct fgs__variant *fgs__variant_at(uint32_t index);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 136, FGS__VALUE_MAX = 48 };
+enum { FGS__VARS_MAX = 152, FGS__VALUE_MAX = 48 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];

@@ -30,6 +30,9 @@ static const struct {
     { "WARP_BYTES", 32 * FGS__CHUNK_BYTES },       /* a chunk a lane         */
     { "EAGER_TRIES", 32 },      /* tries before a consumer begins to sleep   */
     { "NAP_NS", 4000 },         /* longest sleep: 2 s are < 10^6 re-issues   */
+    { "NAP_FIRST_NS", 64 },     /* a retry warp's first sleep; they double   */
+    { "NAP_LAST_NS", 2048 },    /* ... up to this                            */
+    { "STAGES_MOST", FGS__STAGES_MOST },
     /* A copy that was issued has this much more time than the bound: it lands
      * within microseconds, or never (a barrier armed for other bytes). */
     { "LANDING_NS", 100000000 },
@@ -221,6 +224,35 @@ static void put_shape(struct fgs__vars *out, const struct fgs__shape *s)
     put(out, "THREADS", "%u", s->threads);
 }
 
+/* Is the flag IF_x of a variant's own set? */
+static bool is_on(const struct fgs__variant *v, const char *name)
+{
+    for (const struct fgs__var *own = v->var; own->name; own++) {
+        if (!strcmp(own->name, name))
+            return !*own->value;
+    }
+    return false;
+}
+
+/* Of texts with a warp a role: a stage is filled by several copies, the last
+ * of them perhaps shorter; two warps are no compute warps. */
+static void put_ring(struct fgs__vars *out, const struct fgs__variant *v,
+                     const struct fgs__shape *s)
+{
+    uint32_t chunks = s->tile_bytes / FGS__CHUNK_BYTES;
+    uint32_t box = (chunks + FGS__BOXES_MOST - 1) / FGS__BOXES_MOST;
+    uint32_t boxes = (chunks + box - 1) / box;
+    uint32_t bars = is_on(v, "IF_EACH") ? boxes : 1;
+    uint32_t workers = s->threads > 64 ? s->threads - 64 : 0;
+
+    put(out, "BOXES", "%u", boxes);
+    put(out, "BOX_BYTES", "%u", box * FGS__CHUNK_BYTES);
+    put(out, "BARS", "%u", bars);
+    put(out, "ALL_BARS", "%u", bars * FGS__STAGES_MOST);
+    put(out, "WORKERS", "%u", workers);
+    put(out, "WORKER_WARPS", "%u", workers / 32);
+}
+
 /* "sm_90", "sm_107a" as numbers, for which of two is the higher. */
 static long target_cc(const char *target)
 {
@@ -247,6 +279,7 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
     put_scan(out, fgs_element_get_info(shape->element));
     put_convert(out, shape, c);
     put_shape(out, shape);
+    put_ring(out, v, shape);
     for (size_t i = 0; i < COUNT(numbers); i++)
         put(out, numbers[i].name, "%u", numbers[i].value);
     for (const struct fgs__var *own = v->var; own->name; own++)

@@ -50,7 +50,7 @@ fgs_pipe_consume(PARAMS)
             for (fgs::u32 c = t - 64; c < TILE_CHUNKS; c += THREADS - 64)
                 fgs::chunk_at(p_out + at(i) * TILE_BYTES, c) =
                     fgs::reversed<element>(fgs::chunk_at(
-                        ring::tile_at(tiles, i), TILE_CHUNKS - 1 - c));
+                        p.tile_at(tiles, i), TILE_CHUNKS - 1 - c));
             p.release(i);
         }
     }

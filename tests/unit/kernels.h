@@ -103,6 +103,7 @@ struct args {
     uint64_t tiles, bound_ns, max_tries, work_ns, fault_tile;
     uint32_t fault_chunk;
     uint32_t grid, block; /* 0 = a block a tile, 256 threads */
+    uint32_t shared;      /* dynamic bytes; 0 = a tile       */
     int pdl;
     int unseen; /* no statistics are kept */
     int traced; /* rows at g.trace */
@@ -137,7 +138,7 @@ static inline void launch_function(CUstream stream, CUfunction f,
     c.blockDimX = a.block ? a.block : FGS__BLOCK_THREADS;
     c.numAttrs = a.pdl ? 1 : 0;
     c.hStream = stream;
-    c.sharedMemBytes = FGS__TILE_BYTES;
+    c.sharedMemBytes = a.shared ? a.shared : FGS__TILE_BYTES;
     OK(cuLaunchKernelEx(&c, f, params, NULL));
 }
 

@@ -68,6 +68,8 @@ struct limits {
     u64 max_tries = 0;
     u32 eager_tries = 32; /* tries at full speed; then it sleeps            */
     u32 nap_ns = 4000;    /* the longest sleep                              */
+    u32 first_ns = 0;     /* the first one, which then doubles; 0 = naps grow
+                             with the time that went by                     */
     /* More time than the bound for a copy to land: one that is issued lands
      * within microseconds or never, and a block that leaves before would have
      * it in the shared memory of the block that comes after. */
@@ -98,12 +100,16 @@ struct patience {
     }
 
     /* The first tries at full speed, then asleep a sixteenth of the time that
-     * went by: late by that much at most, gentle on the memory. */
+     * went by: late by that much at most, gentle on the memory.  Or asleep
+     * from the first try on, twice as long each time: gentle on those who
+     * produce on this SM. */
     FGS_FN void nap(const limits &l)
     {
         u64 ns = spent >> 4;
 
-        if (tries >= l.eager_tries)
+        if (l.first_ns)
+            ns = (u64)l.first_ns << (tries < 17 ? tries - 1 : 16);
+        if (l.first_ns || tries >= l.eager_tries)
             __nanosleep(ns < l.nap_ns ? (u32)ns : l.nap_ns);
     }
 

@@ -64,9 +64,19 @@ FGS_FN void give_up_global(const void *from, u32 mine, chunk bits, u32 code,
 
 /* ---- one tile, by one thread, one warp or all --------------------------- */
 
-/* Arm the barrier's phase and copy into it.  One thread; with async the 32
- * lanes of a warp, whose arrivals the barrier counts. */
-template <class E, u32 Bytes, class N>
+/* One copy of a part of a tile, into a phase that is armed. */
+template <class E, class N>
+FGS_FN void copy_part(u64 &bar, void *to, const void *from, u32 bytes)
+{
+    if constexpr (engine_is<N>::report)
+        copy_report<mechanism_of<E>()>(to, from, bytes, bar);
+    else
+        copy_bulk<engine_is<N>::weak>(to, from, bytes, bar);
+}
+
+/* Arm the barrier's phase and copy into it, Box bytes at a time.  One thread;
+ * with async the 32 lanes of a warp, whose arrivals the barrier counts. */
+template <class E, u32 Bytes, class N, u32 Box = Bytes>
 FGS_FN void issue_tile(u64 &bar, void *tile, const void *from)
 {
     if constexpr (engine_is<N>::async) {
@@ -78,10 +88,9 @@ FGS_FN void issue_tile(u64 &bar, void *tile, const void *from)
                      : "memory");
     } else {
         barrier_expect(bar, Bytes);
-        if constexpr (engine_is<N>::report)
-            copy_report<mechanism_of<E>()>(tile, from, Bytes, bar);
-        else
-            copy_bulk<engine_is<N>::weak>(tile, from, Bytes, bar);
+        for (u32 k = 0; k < Bytes; k += Box)
+            copy_part<E, N>(bar, (char *)tile + k, (const char *)from + k,
+                            Bytes - k < Box ? Bytes - k : Box);
     }
 }
 
@@ -91,7 +100,7 @@ FGS_FN void issue_tile(u64 &bar, void *tile, const void *from)
  * is reported (4.6.3.1).  Every phase is seen before the barrier is armed
  * again.  giveup_none when the conditional phase has advanced too.
  */
-template <class E, u32 Bytes>
+template <class E, u32 Bytes, u32 Box = Bytes>
 FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
                          patience &p, const limits &l, const site &at)
 {
@@ -113,7 +122,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
             return code;
         }
         p.nap(l);
-        issue_tile<E, Bytes, engine::report>(bar, tile, from);
+        issue_tile<E, Bytes, engine::report, Box>(bar, tile, from);
     }
 }
 
@@ -123,7 +132,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
  * every element by its bits.  The next copy writes what the lanes have read:
  * a fence of each lane and a meeting of the warp come before it.
  */
-template <class E, u32 Bytes, class N>
+template <class E, u32 Bytes, class N, u32 Box = Bytes>
 FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
                        patience &p, const limits &l, const site &at)
 {
@@ -154,7 +163,7 @@ FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
         }
         p.nap(l);
         if (engine_is<N>::async || lane == 0)
-            issue_tile<E, Bytes, N>(bar, tile, from);
+            issue_tile<E, Bytes, N, Box>(bar, tile, from);
     }
 }
 

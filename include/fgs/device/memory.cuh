@@ -246,7 +246,7 @@ struct rec {
     u64 block; /* blockIdx.x                                                */
     u64 tile;
     u32 chunk; /* first bad chunk of the tile, or no_chunk                  */
-    u32 pad;
+    u32 stage; /* of a pipe                                                 */
     u64 bits0, bits1; /* its 16 bytes                                       */
     u64 tries;
     u64 elapsed_ns;
@@ -272,6 +272,7 @@ struct site {
     u64 tile;
     u32 role;
     stat *stats = nullptr; /* NULL = none kept                              */
+    u32 stage = 0; /* of a pipe, which sets it                              */
 };
 
 /* Has any block of the run given up? */
@@ -323,6 +324,7 @@ FGS_FN bool give_up(const site &at, u32 code, u32 index, const chunk &bits,
     put_sys(at.record->block, (u64)blockIdx.x);
     put_sys(at.record->tile, at.tile);
     put_sys(at.record->chunk, index);
+    put_sys(at.record->stage, at.stage);
     put_sys(at.record->bits0, bits.w[0] | (u64)bits.w[1] << 32);
     put_sys(at.record->bits1, bits.w[2] | (u64)bits.w[3] << 32);
     put_sys(at.record->tries, tries);
