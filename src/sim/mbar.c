@@ -16,6 +16,7 @@ enum {
     PRIMARY_HI = 42,
     PENDING = 43,
     V1_VALUE = 52,
+    V1_UNSEEN = 60,
     PRIMARY_LO = 63,
 
     V0_COUNT_BITS = 20,
@@ -144,6 +145,7 @@ static void check_completion(uint64_t *bar)
     set_count(bar, PENDING, fgs__mbar_expected(*bar));
     if (!fgs__mbar_layout(*bar))
         return;
+    set(bar, V1_UNSEEN, 1, 1);
     if (!get(*bar, V1_REPORT, 1))
         set(bar, V1_CONDITIONAL, 1, get(*bar, V1_CONDITIONAL, 1) ^ 1);
     set(bar, V1_LAST_REPORT, 1, get(*bar, V1_REPORT, 1));
@@ -186,6 +188,8 @@ enum fgs__mbar_rule fgs__mbar_arrive(uint64_t *bar, uint32_t count,
         return FGS__MBAR_COUNT;
     if (count > pending)
         return FGS__MBAR_ARRIVALS;
+    if (fgs__mbar_layout(*bar) && get(*bar, V1_UNSEEN, 1))
+        return FGS__MBAR_UNSEEN;
     if ((how & FGS__MBAR_NOCOMPLETE) && count == pending && !fgs__mbar_tx(*bar))
         return FGS__MBAR_COMPLETES;
     set_count(bar, PENDING, pending - count);
@@ -206,6 +210,13 @@ void fgs__mbar_report(uint64_t *bar, uint8_t value)
 bool fgs__mbar_done_primary(uint64_t bar, uint32_t parity)
 {
     return (fgs__mbar_primary(bar) & 1) != (parity & 1);
+}
+
+void fgs__mbar_see(uint64_t *bar, bool conditional)
+{
+    if (fgs__mbar_layout(*bar) &&
+        !(conditional && get(*bar, V1_LAST_REPORT, 1)))
+        set(bar, V1_UNSEEN, 1, 0);
 }
 
 bool fgs__mbar_done_conditional(uint64_t bar, uint32_t parity)

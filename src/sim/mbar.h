@@ -15,6 +15,8 @@
  *   42     primary phase, bit 1         42     the same
  *   43-62  2^20 - pending               43-51  2^9 - pending
  *                                       52-59  report value, this phase
+ *                                       60     the last primary phase was
+ *                                              seen by nobody
  *   63     primary phase, bit 0         63     the same
  *
  * A count of 0 is stored as 0: counts end at 2^20 - 1 and 2^9 - 1, so nothing
@@ -43,6 +45,8 @@ enum {
     X(COMPLETES, "an arrive with .noComplete would complete the phase")        \
     X(OLD_STATE, "the state is neither of the current nor of the preceding "   \
                  "phase")                                                      \
+    X(UNSEEN, "the phase before ended and no wait has returned true for it: "  \
+              "its report would be lost")                                      \
     X(V1_STATE, "pending_count takes a state of a layout::v0 barrier only")
 
 enum fgs__mbar_rule {
@@ -87,6 +91,11 @@ void fgs__mbar_report(uint64_t *bar, uint8_t value);
 /* Waits: has the phase of this parity, or of this state, completed? */
 bool fgs__mbar_done_primary(uint64_t bar, uint32_t parity);
 bool fgs__mbar_done_conditional(uint64_t bar, uint32_t parity);
+/* A wait returned true: it saw the last primary phase, unless it was for the
+ * conditional phase and that phase had a report.  Kept for layout::v1 alone,
+ * where an arrive-on that follows unseen is refused; the ISA asks for it of
+ * every barrier (9.7.15.16), v0 has no bit left. */
+void fgs__mbar_see(uint64_t *bar, bool conditional);
 enum fgs__mbar_rule fgs__mbar_done_state(uint64_t bar, uint64_t state,
                                          bool *done);
 /* Report of the last completed primary phase; false and 0 for v0. */

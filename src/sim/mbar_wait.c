@@ -16,7 +16,7 @@ static bool look_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                       int lane, struct found *f)
 {
     uint32_t facts = i->aux[AUX_FACTS];
-    const uint64_t *bar = fgs__sim_mbar_object(w, i, lane);
+    uint64_t *bar = fgs__sim_mbar_object(w, i, lane);
     enum fgs__mbar_rule rule = FGS__MBAR_OK;
     bool done;
 
@@ -36,6 +36,7 @@ static bool look_lane(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     }
     if (!done)
         return true;
+    fgs__mbar_see(bar, facts & CONDITIONAL);
     f->done |= 1u << lane;
     if (fgs__mbar_reported(*bar, &f->value[lane]))
         f->report |= 1u << lane;

@@ -69,6 +69,7 @@ struct fgs__text {
  *
  * FGS_E_INVAL        no text of that stem
  * FGS_E_UNSUPPORTED  the stem's kernel needs what `cc` has not
+ * FGS_E_SIZE         the block has fewer threads than the stem's roles take
  * FGS_E_FILE         ptx_dir, or a file in it, could not be read
  * FGS_E_PTX          bad token, or a NUL in the text: file, line, column
  * FGS_E_NOMEM
@@ -135,6 +136,9 @@ struct fgs__variant {
 /* NULL = no such stem, or past the end. */
 const struct fgs__variant *fgs__variant_find(const char *stem);
 const struct fgs__variant *fgs__variant_at(uint32_t index);
+
+/* Of a block, where the text has a warp a role. */
+uint32_t fgs__variant_least_threads(const struct fgs__variant *v);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
 enum { FGS__VARS_MAX = 152, FGS__VALUE_MAX = 48 };

@@ -224,14 +224,21 @@ static void put_shape(struct fgs__vars *out, const struct fgs__shape *s)
     put(out, "THREADS", "%u", s->threads);
 }
 
-/* Is the flag IF_x of a variant's own set? */
-static bool is_on(const struct fgs__variant *v, const char *name)
+/* A token of a variant's own, NULL = it has none of that name. */
+static const char *own_value(const struct fgs__variant *v, const char *name)
 {
     for (const struct fgs__var *own = v->var; own->name; own++) {
         if (!strcmp(own->name, name))
-            return !*own->value;
+            return own->value;
     }
-    return false;
+    return NULL;
+}
+
+uint32_t fgs__variant_least_threads(const struct fgs__variant *v)
+{
+    const char *value = own_value(v, "LEAST_THREADS");
+
+    return value ? (uint32_t)strtoul(value, NULL, 10) : 32;
 }
 
 /* Of texts with a warp a role: a stage is filled by several copies, the last
@@ -242,7 +249,8 @@ static void put_ring(struct fgs__vars *out, const struct fgs__variant *v,
     uint32_t chunks = s->tile_bytes / FGS__CHUNK_BYTES;
     uint32_t box = (chunks + FGS__BOXES_MOST - 1) / FGS__BOXES_MOST;
     uint32_t boxes = (chunks + box - 1) / box;
-    uint32_t bars = is_on(v, "IF_EACH") ? boxes : 1;
+    const char *each = own_value(v, "IF_EACH");
+    uint32_t bars = each && !*each ? boxes : 1;
     uint32_t workers = s->threads > 64 ? s->threads - 64 : 0;
 
     put(out, "BOXES", "%u", boxes);

@@ -15,6 +15,7 @@ struct model {
     long pending, expected, tx;
     unsigned primary, conditional; /* indices */
     int report, last_report;       /* predicates */
+    int unseen;                    /* no wait was true since the last phase */
 };
 
 enum op {
@@ -27,6 +28,8 @@ enum op {
     COMPLETE,
     COMPLETE_1,
     REPORT,
+    SEE,
+    SEE_CONDITIONAL,
     OPS
 };
 
@@ -38,6 +41,7 @@ static void model_check(struct model *m)
     if (m->layout == 0 || !m->report)
         m->conditional++;
     m->primary++;
+    m->unseen = m->layout;
     m->report = 0;
     m->pending = m->expected;
 }
@@ -47,6 +51,8 @@ static enum fgs__mbar_rule model_arrive(struct model *m, long n, int drop,
 {
     if (n > m->pending)
         return FGS__MBAR_ARRIVALS;
+    if (m->unseen)
+        return FGS__MBAR_UNSEEN;
     if (nocomplete && m->pending - n == 0 && m->tx == 0)
         return FGS__MBAR_COMPLETES;
     m->pending -= n;
@@ -76,8 +82,12 @@ static enum fgs__mbar_rule model_step(struct model *m, enum op op)
         m->tx -= op == COMPLETE ? 3 : 1;
         model_check(m);
         return FGS__MBAR_OK;
-    default:
+    case REPORT:
         m->report = 1;
+        return FGS__MBAR_OK;
+    default:
+        /* of a phase with a report, the conditional one tells nothing */
+        m->unseen &= op == SEE_CONDITIONAL && m->last_report;
         return FGS__MBAR_OK;
     }
 }
@@ -101,8 +111,11 @@ static enum fgs__mbar_rule real_step(uint64_t *bar, enum op op)
         return fgs__mbar_complete_tx(bar, 3);
     case COMPLETE_1:
         return fgs__mbar_complete_tx(bar, 1);
-    default:
+    case REPORT:
         fgs__mbar_report(bar, 0);
+        return FGS__MBAR_OK;
+    default:
+        fgs__mbar_see(bar, op == SEE_CONDITIONAL);
         return FGS__MBAR_OK;
     }
 }
@@ -297,6 +310,7 @@ static void conditional_phase_stays_while_copies_report(void **state)
         assert_int_equal(fgs__mbar_done_conditional(bar, 0), phase == 4);
         assert_int_equal(fgs__mbar_reported(bar, &value), phase < 4);
         assert_int_equal(value, 0);
+        fgs__mbar_see(&bar, false);
     }
 }
 
@@ -314,6 +328,7 @@ static void report_value_is_collected_per_phase(void **state)
     fgs__mbar_arrive(&bar, 1, 0);
     assert_true(fgs__mbar_reported(bar, &value));
     assert_int_equal(value, 0xc3);
+    fgs__mbar_see(&bar, false);
     fgs__mbar_arrive(&bar, 1, 0);
     assert_false(fgs__mbar_reported(bar, &value));
     assert_int_equal(value, 0);

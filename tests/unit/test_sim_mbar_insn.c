@@ -243,6 +243,7 @@ static void broken_rules_are_faults_that_name_the_rule(void **state)
         {BAR V1 "3;\nmbarrier.arrive.shared::cta.b64 %d1, [%r30];\n"
                 "mbarrier.pending_count.b64 %r1, %d1;",
          INSN, "layout::v0 barrier only"},
+        {BAR V1 "1;\n" ARRIVE ";\n" ARRIVE ";", INSN, "report would be lost"},
         {BAR V0 "1;\nmbarrier.arrive.shared::cta.b64 %d1, [%r30];\n" ARRIVE
                 ";\nmbarrier.test_wait.shared::cta.b64 %p1, [%r30], %d1;",
          INSN, "nor of the preceding phase"},

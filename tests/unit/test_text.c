@@ -114,6 +114,18 @@ static void every_file_has_a_stem_and_every_stem_a_file(void **state)
             fgs__text_free(&t);
         }
     }
+    for (uint32_t threads = 64; threads <= 96; threads += 32) {
+        struct fgs__shape shape = fgs__shape_default;
+        struct fgs__text t;
+        fgs_error err = { .result = FGS_OK };
+
+        shape.threads = threads;
+        assert_int_equal(fgs__text_load(&t, "bulk_retry_consume", 107, &shape,
+                                        NULL, &fgs__malloc, &err),
+                         threads < 96 ? FGS_E_SIZE : FGS_OK);
+        assert_true(threads == 96 || strstr(err.text, "96 threads at least"));
+        fgs__text_free(&t);
+    }
     assert_null(fgs_ptx_stem(1000));
     assert_null(fgs_ptx_stem(UINT32_MAX));
 }
