@@ -11,6 +11,8 @@ const struct verb verbs[] = {
     {"run", "hand tiles from a producer to a consumer, verified", usage_run,
      verb_run},
     {"plan", "plans of many kernels, from files", usage_plan, verb_plan},
+    {"trace", "blocks of grids on SMs over time, as a picture", usage_trace,
+     verb_trace},
     {"device", "what devices there are and what each can do", usage_device,
      verb_device},
     {"ptx", "list the kernels, or print one as it is loaded", usage_ptx,

@@ -30,7 +30,7 @@ static size_t utf8_length(const unsigned char *s, size_t len)
     return n;
 }
 
-static void put_string(FILE *to, const char *text, size_t len)
+static void put_bytes(FILE *to, const char *text, size_t len)
 {
     const unsigned char *s = (const unsigned char *)text;
     size_t i, n;
@@ -52,13 +52,18 @@ static void put_string(FILE *to, const char *text, size_t len)
     fputc('"', to);
 }
 
+void json_string(FILE *to, const char *text)
+{
+    put_bytes(to, text, strlen(text));
+}
+
 static void member(struct json *j, const char *key)
 {
     if (j->depth)
         fprintf(j->to, "%s\n%*s", j->first ? "" : ",", 2 * j->depth, "");
     j->first = false;
     if (key) {
-        put_string(j->to, key, strlen(key));
+        json_string(j->to, key);
         fputs(": ", j->to);
     }
 }
@@ -85,7 +90,7 @@ void json_close(struct json *j, char bracket)
 void json_bytes(struct json *j, const char *key, const char *text, size_t len)
 {
     member(j, key);
-    put_string(j->to, text, len);
+    put_bytes(j->to, text, len);
 }
 
 void json_text(struct json *j, const char *key, const char *text)

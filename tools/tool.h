@@ -25,8 +25,9 @@ int verb_check(int argc, char **argv);
 int verb_sass(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_plan(int argc, char **argv);
+int verb_trace(int argc, char **argv);
 extern const char usage_run[], usage_device[], usage_ptx[], usage_check[],
-    usage_sass[], usage_bench[], usage_plan[];
+    usage_sass[], usage_bench[], usage_plan[], usage_trace[];
 
 /* ----------------------------------------------------------- options -- */
 
@@ -96,6 +97,8 @@ void json_bytes(struct json *j, const char *key, const char *text, size_t len);
 void json_number(struct json *j, const char *key, uint64_t n);
 void json_signed(struct json *j, const char *key, int64_t n);
 void json_bool(struct json *j, const char *key, bool b);
+/* A string alone, in quotes. */
+void json_string(FILE *to, const char *text);
 void json_null(struct json *j, const char *key);
 
 /* ------------------------------------------------------------- files -- */

@@ -30,7 +30,7 @@ expect 2 'help takes one verb' help run ptx
 expect 0 'fgs help VERB' help
 expect 0 'fgs help VERB' --help
 expect 0 "^fgs $VERSION\$" --version
-for verb in run plan device ptx check sass bench; do
+for verb in run plan trace device ptx check sass bench; do
     expect 0 "^usage: fgs $verb" help $verb
     expect 0 "^usage: fgs $verb" $verb --help
     expect 0 "^usage: fgs $verb" $verb -h
