@@ -105,7 +105,8 @@ typedef CUdeviceptr_v2 CUdeviceptr;
     X(E_FAULT,      -22,  "a kernel faulted; the context is lost")            \
     X(E_CONTRACT,   -23,  "a kernel's text breaks a rule of its role")        \
     X(E_COMPILE,    -24,  "the CUDA C++ text does not compile")               \
-    X(E_SENTINEL,   -25,  "a result is the sentinel of its integer type")
+    X(E_SENTINEL,   -25,  "a result is the sentinel of its integer type")     \
+    X(E_PLAN,       -26,  "a plan breaks a rule of the protocol")
 
 typedef enum fgs_result {
 #define FGS_RESULT_ENUM(id, value, text) FGS_##id = value,
@@ -343,16 +344,18 @@ typedef struct fgs_buffer_desc {
     size_t size;             /* sizeof(fgs_buffer_desc)                      */
     const char *name;        /* for error texts, copied    (default "buffer") */
     fgs_element element;     /*                            (default F32)     */
-    uint32_t reserved;
+    uint32_t slots;          /* copies that the rounds of a plan take in turn,
+                                1 .. 64                    (default 1)       */
     uint64_t tiles;          /* 1 .. 2^31 - 1                                */
     uint64_t tile_bytes;     /* multiple of 16             (default 4096)    */
     CUdeviceptr pointer;     /* the application's memory, 16-byte aligned;
                                 0 = allocate                                 */
-    uint64_t pointer_bytes;  /* its size; at least tiles * tile_bytes        */
+    uint64_t pointer_bytes;  /* its size; at least slots * tiles * tile_bytes */
 } fgs_buffer_desc;
 
 /*
- * Make a buffer of tiles * tile_bytes bytes; contents undefined.
+ * Make a buffer of `slots` times tiles * tile_bytes bytes, one behind the
+ * other; contents undefined.  Offsets of read and write count from the first.
  *
  * FGS_E_SIZE   tiles or tile_bytes out of range, or pointer_bytes too small
  * FGS_E_ALIGN  tile_bytes or pointer no multiple of 16
@@ -676,4 +679,7 @@ FGS_API fgs_result fgs_plan_get_receipt(const fgs_plan *plan, fgs_receipt *out,
 #ifdef __cplusplus
 }
 #endif
+
+#include <fgs/fgs_plan.h>
+
 #endif /* FGS_H */

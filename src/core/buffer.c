@@ -4,7 +4,7 @@
 #include "text/text.h"
 
 /* One block a tile: the largest grid of the driver API in x. */
-enum { TILES_MAX = 0x7fffffff };
+enum { TILES_MAX = 0x7fffffff, SLOTS_MAX = 64 };
 
 fgs_result fgs__buffer_get(struct fgs__buffer **out, const fgs_buffer *buf,
                            const char *what, fgs_error *err)
@@ -17,8 +17,13 @@ fgs_result fgs__buffer_get(struct fgs__buffer **out, const fgs_buffer *buf,
 }
 
 static fgs_result check_shape(const char *name, uint64_t tiles,
-                              uint64_t tile_bytes, fgs_error *err)
+                              uint64_t tile_bytes, uint32_t slots,
+                              fgs_error *err)
 {
+    if (slots > SLOTS_MAX)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "buffer '%s': slots is %u, not in 1 ... %d", name,
+                         slots, SLOTS_MAX);
     if (!tiles || tiles > TILES_MAX)
         return fgs__fail(err, FGS_E_SIZE,
                          "buffer '%s': tiles is %llu, not in 1 ... %d", name,
@@ -29,11 +34,11 @@ static fgs_result check_shape(const char *name, uint64_t tiles,
                          "(a chunk is written as a unit, guide 4.6.4.3)",
                          name, (unsigned long long)tile_bytes,
                          FGS__CHUNK_BYTES);
-    if (tile_bytes > UINT64_MAX / tiles || tile_bytes > SIZE_MAX / tiles)
+    if (tile_bytes > SIZE_MAX / tiles / slots)
         return fgs__fail(err, FGS_E_SIZE,
-                         "buffer '%s': %llu tiles of %llu bytes overflow the "
-                         "address space",
-                         name, (unsigned long long)tiles,
+                         "buffer '%s': %u slots of %llu tiles of %llu bytes "
+                         "overflow the address space",
+                         name, slots, (unsigned long long)tiles,
                          (unsigned long long)tile_bytes);
     return FGS_OK;
 }
@@ -68,13 +73,11 @@ static fgs_result check_pointer(const char *name, const fgs_buffer_desc *d,
 }
 
 static fgs_result check_desc(const fgs_buffer_desc *d, const char *name,
-                             uint64_t tile_bytes, fgs_error *err)
+                             uint64_t tile_bytes, uint32_t slots,
+                             fgs_error *err)
 {
     fgs_result r;
 
-    if (d->reserved)
-        return fgs__fail(err, FGS_E_ABI,
-                         "fgs_buffer_desc.reserved is not zero");
     if (strlen(name) >= sizeof((struct fgs__buffer *)0)->name)
         return fgs__fail(err, FGS_E_SIZE,
                          "the buffer's name has %zu bytes; 31 at most",
@@ -83,10 +86,10 @@ static fgs_result check_desc(const fgs_buffer_desc *d, const char *name,
         return fgs__fail(err, FGS_E_INVAL,
                          "buffer '%s': %u is no element type", name,
                          (unsigned)d->element);
-    r = check_shape(name, d->tiles, tile_bytes, err);
+    r = check_shape(name, d->tiles, tile_bytes, slots, err);
     if (r < 0)
         return r;
-    return check_pointer(name, d, d->tiles * tile_bytes, err);
+    return check_pointer(name, d, d->tiles * tile_bytes * slots, err);
 }
 
 static fgs_result allocate(struct fgs__buffer *b, fgs_error *err)
@@ -117,6 +120,8 @@ fgs_result fgs_buffer_make(fgs_buffer **out, fgs_device *dev,
 {
     struct fgs__device *d;
     struct fgs__buffer *b;
+    uint64_t tile_bytes;
+    uint32_t slots;
     const char *name;
     fgs_result r;
 
@@ -133,8 +138,9 @@ fgs_result fgs_buffer_make(fgs_buffer **out, fgs_device *dev,
     if (r < 0)
         return r;
     name = desc->name ? desc->name : "buffer";
-    r = check_desc(desc, name, desc->tile_bytes ? desc->tile_bytes
-                                                : FGS__TILE_BYTES, err);
+    tile_bytes = desc->tile_bytes ? desc->tile_bytes : FGS__TILE_BYTES;
+    slots = desc->slots ? desc->slots : 1;
+    r = check_desc(desc, name, tile_bytes, slots, err);
     if (r < 0)
         return r;
     b = fgs__zalloc(&d->alloc, sizeof *b);
@@ -144,8 +150,9 @@ fgs_result fgs_buffer_make(fgs_buffer **out, fgs_device *dev,
     snprintf(b->name, sizeof b->name, "%s", name);
     b->element = desc->element;
     b->tiles = desc->tiles;
-    b->tile_bytes = desc->tile_bytes ? desc->tile_bytes : FGS__TILE_BYTES;
-    b->bytes = b->tiles * b->tile_bytes;
+    b->tile_bytes = tile_bytes;
+    b->slots = slots;
+    b->bytes = b->tiles * b->tile_bytes * slots;
     b->ptr = desc->pointer;
     if (!b->ptr) {
         r = allocate(b, err);

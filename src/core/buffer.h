@@ -9,7 +9,9 @@ struct fgs__buffer {
     struct fgs__device *dev; /* a reference */
     char name[32];
     fgs_element element;
-    uint64_t tiles, tile_bytes, bytes;
+    uint32_t slots;
+    uint64_t tiles, tile_bytes; /* of a slot */
+    uint64_t bytes;          /* of all slots */
     CUdeviceptr ptr;
     int owned;               /* ptr is ours to free */
 };

@@ -40,6 +40,7 @@ struct fgs__device {
     int watch;                /* for files of ptx_dir that change            */
     uint64_t cache_bytes;     /* 0 = the default                             */
     atomic_ullong compiled, cached; /* results                               */
+    atomic_ullong reloads;    /* of kernels, for plans to look at            */
     pthread_mutex_t lock;     /* guards what follows                         */
     struct fgs__plan *plans;  /* all plans, for the buffers in use           */
     int linker_open;          /* `linker` was looked for                     */

@@ -2,7 +2,7 @@
 #include "core/plan.h"
 
 /* The kernels work on tiles of one kind. */
-static fgs_result check_kernels(struct fgs__kernel *const k[FGS__ROLE_COUNT],
+static fgs_result check_kernels(struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
                                 fgs_error *err)
 {
     const struct fgs__kernel *c = k[FGS_ROLE_CONSUMER];
@@ -50,7 +50,7 @@ static fgs_result check_tile(const struct fgs__buffer *b, int input,
 }
 
 fgs_result fgs__fit_check(struct fgs__buffer *const b[FGS__BUFFERS],
-                          struct fgs__kernel *const k[FGS__ROLE_COUNT],
+                          struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
                           fgs_error *err)
 {
     fgs_result r = check_kernels(k, err);

@@ -400,7 +400,7 @@ void fgs_kernel_free(fgs_kernel *kernel)
         return;
     d = k->dev;
     fgs__plans_wait(d, 0, 0, kernel);
-    fgs__plans_let_go(d, kernel);
+    fgs__plans_let_go(d, kernel, 0);
     fgs__loaded_unref(k->loaded);
     fgs__text_free(&k->text);
     fgs__free(&d->alloc, k);

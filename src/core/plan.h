@@ -1,4 +1,10 @@
-/* plan.h -- init -> producer -> consumer on one stream */
+/* plan.h -- stages that read and write buffers, and how they are launched
+ *
+ * How a plan comes to be: compose.c takes the parts, edge.c makes edges of the
+ * accesses and brings the stages into launch order, cover.c looks at the tiles,
+ * order.c decides each edge, attr.c each launch, ops.c writes down a round as a
+ * list of operations; run.c executes the list.
+ */
 #ifndef FGS_CORE_PLAN_H
 #define FGS_CORE_PLAN_H
 
@@ -7,61 +13,187 @@
 #include "table/record.h"
 #include "table/table.h"
 
-/* What the kernels of a run share in device memory: statistics by role. */
-struct fgs__control {
-    struct fgs__ctl ctl;
-    struct fgs__stat stat[FGS__ROLE_COUNT];
+enum {
+#define PARAM(name, type, meaning) +1
+    FGS__PARAMS = 0
+#include "table/param.def"
+#undef PARAM
 };
 
-enum { FGS__IN, FGS__MID, FGS__OUT, FGS__BUFFERS };
+#define FGS__NOWHERE UINT32_MAX
 
-/* What of a kernel and of a buffer a plan remembers: enough to launch and to
- * tell what happened.  The handle says whether the thing still lives. */
+/* The engine that does not look for sentinels, but waits before it loads. */
+#define FGS__ENGINE_ORDERED FGS_ENGINE_COUNT
+static inline int fgs__kernel_self(const struct fgs__kernel *k) { (void)k; return 0; }
+static inline int fgs__kernel_persistent(const struct fgs__kernel *k) { (void)k; return 0; }
+static inline int fgs__device_early_event(struct fgs__device *d) { (void)d; return 0; }
+
+struct fgs__access {
+    uint32_t use;              /* index into plan->use                       */
+    int write;
+    fgs_order order;           /* asked for, of edges that end here          */
+    uint32_t can;
+    uint64_t first, step, count;
+    uint32_t *table;           /* ours                                       */
+    uint32_t tables;
+    CUdeviceptr table_dev;     /* in plan->tables; 0 = none                  */
+};
+
+/* A value of a parameter that follows the round. */
+struct fgs__patch {
+    uint64_t *value;
+    uint32_t use;
+};
+
+enum { FGS__ATTRS = 6 };
+
+/* What of a kernel a plan remembers: enough to launch and to tell what
+ * happened.  The handle says whether it still lives. */
 struct fgs__stage {
-    fgs_kernel *handle;
+    char name[32];
+    uint32_t given;            /* index in the description; NOWHERE = a fill  */
+    fgs_kernel *kernel, *ordered, *handle; /* handle: the one that runs, NULL
+                                  = the application's function               */
+    fgs_role role;             /* 0 = the application's                      */
     struct fgs__loaded *held;  /* what the unfinished run began with, NULL =
                                   none; a reference, under dev->lock         */
     uint64_t generation;       /* of the kernel, for what follows            */
     CUfunction function;
-    int waits, triggers;
+    int waits, triggers;       /* executes the instruction at all            */
+    fgs_waits waits_at;
+    fgs_triggers triggers_at;
+    fgs_engine engine;         /* AUTO = none                                */
+    int can_check;             /* looks for sentinels                        */
+    int self, persistent;
+    fgs_element element;
+    uint32_t tile_bytes;
+    const char *assembled_by;
     char entry[68];
-    uint32_t blocks, threads;
-    uint32_t shared;           /* dynamic bytes of a block                   */
+    struct fgs__access *access;
+    uint32_t accesses;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t asked_shared, shared; /* dynamic bytes of a block               */
+    CUstream asked_stream;
+    uint32_t stream;           /* index into plan->stream                    */
+    int32_t priority;
+    uint32_t domain;
+    uint32_t fills;            /* the use that it fills; NOWHERE = none      */
+    /* Its launch. */
+    struct fgs__args args;     /* of a library's kernel                      */
+    unsigned char *blob;       /* of the application's: values, ours         */
+    void **params;             /* ours                                       */
+    uint32_t *round;           /* its parameter, NULL = none                 */
+    CUlaunchConfig config;
+    CUlaunchAttribute attr[FGS__ATTRS];
+    char attr_text[512];       /* for the receipt                            */
+    /* Indices into plan->event, NOWHERE = none. */
+    uint32_t event;            /* recorded behind the launch                 */
+    uint32_t early_event;      /* programmatic event of the launch           */
+    uint32_t launch_event;     /* launch completion event                    */
+    uint32_t before;           /* the stage launched right before in the same
+                                  stream and round, NOWHERE = none           */
+    uint64_t trace_at;         /* first row in the trace                     */
 };
 
 struct fgs__use {
     fgs_buffer *handle;
     char name[32];
     CUdeviceptr ptr;
-    uint64_t bytes;
+    uint64_t bytes;            /* of all slots                               */
+    uint32_t slots;
+    fgs_element element;
+    uint64_t tiles, tile_bytes; /* tiles: in this round, of `room`           */
+    uint64_t room;
+    fgs_fill fill;             /* AUTO = asked for nothing                   */
+    fgs_kernel *filler;
+    uint32_t fill_stage;       /* of KERNEL, NOWHERE = none                  */
+    int sentinel;              /* an edge over it is ordered by the sentinel  */
+    int flagged;               /* by flags                                   */
+    int written, read;         /* by a stage                                 */
+    CUdeviceptr flags;         /* u32[room]                                  */
+    uint64_t clean;            /* bit s = slot s holds sentinels only, as far
+                                  as `clean_tiles` go                        */
+    uint64_t clean_tiles[64];
+};
+
+struct fgs__edge {
+    uint32_t from, to;         /* stages                                     */
+    uint32_t use, access;      /* access: index in stage `to`                */
+    fgs_order asked, taken;
+    enum fgs__cross_id cross;
+    char why[224];
+};
+
+/* One operation of a round.  `stream` is an index into plan->stream. */
+enum fgs__op_kind {
+    FGS__OP_KERNEL,            /* `index`: stage                             */
+    FGS__OP_MEMSET,            /* `index`: use, the round's slot             */
+    FGS__OP_RECORD,            /* `index`: event                             */
+    FGS__OP_WAIT
+};
+
+struct fgs__op {
+    enum fgs__op_kind kind;
+    uint32_t index, stream;
+    int ahead;                 /* a fill of the next round's slot            */
+    int first;                 /* a fill of this round's slot, skipped where
+                                  the slot is clean                          */
+};
+
+struct fgs__event {
+    CUevent event;
+    char what[40];
 };
 
 struct fgs__plan {
     struct fgs__obj obj;
     struct fgs__device *dev;   /* a reference                                */
     struct fgs__plan *next;    /* of the device, under its lock              */
-    struct fgs__stage stage[FGS__ROLE_COUNT]; /* by role                     */
-    struct fgs__use use[FGS__BUFFERS];
-    struct fgs__args args;
-    uint64_t tiles;
-    fgs_engine engine;
-    int pdl, no_pdl;
+    struct fgs__stage *stage;  /* in launch order                            */
+    struct fgs__use *use;
+    struct fgs__edge *edge;
+    struct fgs__op *op;
+    CUstream *stream;          /* [0] = of the run                           */
+    struct fgs__event *event;
+    struct fgs__patch *patch;
+    uint32_t stages, uses, edges, ops, streams, events, patches;
+    uint32_t side;             /* stream of fills ahead, ours; NOWHERE = none */
+    uint32_t clean_event;      /* behind those                               */
+    uint32_t main_stage;       /* of the consumer that the receipt tells of  */
+    int no_pdl;                /* no attribute that lets grids overlap        */
+    int three;                 /* made by fgs_plan_make                      */
+    uint32_t level;            /* of the receipt                             */
+    fgs_order order;
+    uint64_t bound_ns, max_tries;
+    uint32_t depth;
+    /* Memory: ctl, one stat a stage; rec, one a stage. */
+    CUdeviceptr ctl, trace, flags, tables;
+    uint64_t ctl_bytes, trace_rows, flag_bytes;
+    struct fgs__rec *rec;      /* pinned, one a stage, the kernels write it  */
+    CUdeviceptr rec_dev;
+    unsigned char *stats;      /* pinned, ctl_bytes a round                  */
+    fgs_trace_row *trace_host; /* pinned                                     */
+    uint32_t stats_rounds;     /* rounds that `stats` has room for           */
+    CUevent start, end;
+    /* What the kernels hold now. */
+    int pdl;                   /* of main_stage                              */
     char pdl_why[256];
     const char *assembled_by;
     int ptx_version;
     char ptx_target[16];
     char note[1024];
     uint64_t compiled, cached; /* results for the kernels                    */
-    CUdeviceptr ctl;           /* struct fgs__control                        */
-    struct fgs__rec *rec;      /* pinned, the kernels write it               */
-    struct fgs__control *stats; /* pinned, one a round                       */
-    uint32_t stats_rounds;     /* rounds that `stats` has room for           */
-    CUevent start, end;
+    atomic_int stale;          /* a part of it was freed                     */
+    unsigned long long reloads; /* of the device, when it looked last        */
+    int retake;                /* the run launched code of before a reload    */
     /* The state of the last run; the first three under dev->lock. */
     int running;               /* launched and not waited for                */
     int launching;             /* fgs_plan_run is at it: no end event yet    */
-    CUstream stream;
+    CUstream run_stream;
     uint32_t rounds;
+    uint64_t round;            /* rounds launched since it was made          */
+    uint64_t first_round;      /* of the last run                            */
+    int aborted;               /* the abort word has to be cleared           */
     int waited;                /* `receipt` is good                          */
     fgs_receipt receipt;
 };
@@ -69,14 +201,17 @@ struct fgs__plan {
 fgs_result fgs__plan_get(struct fgs__plan **out, const fgs_plan *plan,
                          fgs_error *err);
 
+/* Buffers of fgs_plan_make. */
+enum { FGS__IN, FGS__MID, FGS__OUT, FGS__BUFFERS };
+
 /*
- * All three buffers have as many tiles, lie apart, and hold the kernels' tiles;
- * the kernels work on tiles of one kind.
+ * fit.c: all three buffers have as many tiles, lie apart, and hold the kernels'
+ * tiles; the kernels work on tiles of one kind.
  *
  * FGS_E_MISMATCH names the two that differ
  */
 fgs_result fgs__fit_check(struct fgs__buffer *const b[FGS__BUFFERS],
-                          struct fgs__kernel *const k[FGS__ROLE_COUNT],
+                          struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
                           fgs_error *err);
 
 static inline int fgs__overlap(CUdeviceptr a, uint64_t a_bytes, CUdeviceptr b,
@@ -84,6 +219,77 @@ static inline int fgs__overlap(CUdeviceptr a, uint64_t a_bytes, CUdeviceptr b,
 {
     return a < b + b_bytes && b < a + a_bytes;
 }
+
+/* FGS_E_PLAN with stage, buffer and tile in *err; any of them may be absent
+ * (NULL, NULL, UINT64_MAX). */
+fgs_result fgs__plan_broken(fgs_error *err, const struct fgs__stage *s,
+                            const struct fgs__use *u, uint64_t tile,
+                            const char *fmt, ...) FGS__PRINTF(5, 6);
+
+/* ---------------------------------------------------- making: in this order */
+
+/* stage.c: the use of a buffer, made on its first mention; and a stage. */
+fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
+                         const char *what, uint32_t *index, fgs_error *err);
+fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
+                           const fgs_stage_desc *d, fgs_error *err);
+
+/* edge.c: edges of the accesses; stages into launch order.  FGS_E_PLAN: a
+ * cycle. */
+fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err);
+
+/* cover.c: FGS_E_PLAN when two blocks write a tile, or one that is read is
+ * written by none; FGS_E_SIZE for tiles that a buffer does not have.  Edges
+ * whose ends share no tile are dropped. */
+fgs_result fgs__plan_cover(struct fgs__plan *p, fgs_error *err);
+/* Does one block at most read each tile?  0 = no, *tile is one; or an error. */
+int fgs__plan_reads_once(struct fgs__plan *p, uint32_t use, uint64_t *tile,
+                         fgs_error *err);
+
+/* order.c: takes an order for each edge, and the kernel of each stage. */
+fgs_result fgs__plan_orders(struct fgs__plan *p, fgs_error *err);
+
+/* fill.c: settle how each buffer gets its sentinels. */
+fgs_result fgs__plan_fills(struct fgs__plan *p, fgs_error *err);
+
+/* attr.c: the launch attributes of all stages; again after a reload. */
+void fgs__plan_attrs(struct fgs__plan *p);
+
+/* ops.c: the list of operations, events and streams of a round. */
+fgs_result fgs__plan_ops(struct fgs__plan *p, fgs_error *err);
+
+/* Tiles that a stage's blocks take, of its first access. */
+uint64_t fgs__stage_tiles(const struct fgs__plan *p,
+                          const struct fgs__stage *s);
+
+/* args.c: the parameters of each stage, and what follows the round. */
+fgs_result fgs__plan_args(struct fgs__plan *p, const fgs_plan_spec *spec,
+                          fgs_error *err);
+
+/* ----------------------------------------------------------------- running */
+
+/* What a round's operations are done to: streams, or a graph. */
+struct fgs__sink {
+    void *cookie;
+    fgs_result (*kernel)(void *cookie, struct fgs__plan *p, uint32_t stage,
+                         uint32_t stream, fgs_error *err);
+    fgs_result (*set)(void *cookie, struct fgs__plan *p, uint32_t stream,
+                      CUdeviceptr at, uint32_t word, uint64_t words,
+                      const char *what, fgs_error *err);
+    fgs_result (*record)(void *cookie, struct fgs__plan *p, uint32_t stream,
+                         uint32_t event, fgs_error *err);
+    fgs_result (*wait)(void *cookie, struct fgs__plan *p, uint32_t stream,
+                       uint32_t event, fgs_error *err);
+};
+
+extern const struct fgs__sink fgs__sink_streams;
+
+/* Tiles of the buffer that the receipt tells of. */
+uint64_t fgs__plan_tiles(const struct fgs__plan *p);
+
+/* run.c: one round into a sink. */
+fgs_result fgs__plan_round(struct fgs__plan *p, const struct fgs__sink *sink,
+                           uint64_t round, fgs_error *err);
 
 /* FGS_E_BUSY when an unfinished run uses memory in [ptr, ptr + bytes).  The
  * device's context is current.  `name` is what the text calls the memory. */
@@ -100,10 +306,13 @@ fgs_result fgs__plans_idle(struct fgs__device *d, CUdeviceptr ptr,
 fgs_result fgs__plan_renew(struct fgs__plan *p, int all, fgs_error *err);
 /* No run of the plan is unfinished: give back what its stages hold. */
 void fgs__plan_let_go(struct fgs__plan *p);
-/* The same for a kernel's stages in all plans of a device. */
-void fgs__plans_let_go(struct fgs__device *d, const fgs_kernel *kernel);
+/* The same for a kernel's stages in all plans of a device; `idle`: in those
+ * without a run. */
+void fgs__plans_let_go(struct fgs__device *d, const fgs_kernel *kernel,
+                       int idle);
 
-/* Wait for each unfinished run that uses the memory, or the kernel. */
+/* Wait for each unfinished run that uses the memory, or the kernel; those plans
+ * are stale from now on. */
 void fgs__plans_wait(struct fgs__device *d, CUdeviceptr ptr, uint64_t bytes,
                      const fgs_kernel *kernel);
 
@@ -112,5 +321,28 @@ void fgs__plans_wait(struct fgs__device *d, CUdeviceptr ptr, uint64_t bytes,
  * context. */
 fgs_result fgs__plan_alone(struct fgs__plan *p, CUstream stream,
                            fgs_error *err);
+
+/* wait.c: what a kernel recorded when it gave up, FGS_OK = none did. */
+fgs_result fgs__plan_recorded(struct fgs__plan *p, fgs_error *err);
+
+/* receipt.c */
+void fgs__plan_write_receipt(struct fgs__plan *p, float ms);
+
+/*
+ * Memory, events and streams of a plan, when all of the above is settled; on
+ * failure what was made is given back by release.  In the context.  memory.c
+ */
+fgs_result fgs__plan_acquire(struct fgs__plan *p, fgs_error *err);
+void fgs__plan_release(struct fgs__plan *p);
+/* Room for the statistics of each round. */
+fgs_result fgs__plan_grow(struct fgs__plan *p, uint32_t rounds,
+                          fgs_error *err);
+/* Host memory; accepts a plan that was only partly made. */
+void fgs__plan_drop(struct fgs__plan *p);
+
+/* compose.c: the plan of a description, with a handle. */
+fgs_result fgs__plan_compose(fgs_plan **out, struct fgs__device *d,
+                             const fgs_plan_spec *spec, int three, int no_pdl,
+                             fgs_error *err);
 
 #endif

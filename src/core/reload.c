@@ -54,6 +54,7 @@ static void keep_old(struct fgs__kernel *k, const struct fgs__kernel *tried,
     snprintf(k->kept, sizeof k->kept, "%s goes on with the text of before: "
              "%.400s", k->entry, why);
     k->generation++;
+    k->dev->reloads++;
     pthread_mutex_unlock(&k->dev->lock);
     fgs__log(&k->dev->log, FGS__LOG_RELOAD_KEPT, "%s: %s", k->entry, why);
 }
@@ -77,8 +78,11 @@ static fgs_result load_anew(struct fgs__kernel *k, struct fgs__kernel *anew,
     if (r >= 0) {
         swap(k, anew);
         k->generation++;
+        d->reloads++;
     }
     pthread_mutex_unlock(&d->lock);
+    if (r >= 0)
+        fgs__plans_let_go(d, (fgs_kernel *)k->obj.handle, 1);
     return r;
 }
 

@@ -1,131 +1,150 @@
 /* renew.c -- a plan takes what its kernels hold now */
 #include "core/plan.h"
 
-/* ------------------------------------------------------------------ PDL -- */
-
-/* Without griddepcontrol.wait in the consumer nothing would order its end
- * behind the producer; without a trigger nothing would overlap. */
-static void decide_pdl(struct fgs__plan *p)
-{
-    const struct fgs__launch_attr *row =
-        fgs__launch_attr_find("PROGRAMMATIC_STREAM_SERIALIZATION");
-    const struct fgs__stage *producer = &p->stage[FGS_ROLE_PRODUCER];
-    const struct fgs__stage *consumer = &p->stage[FGS_ROLE_CONSUMER];
-    char *why = p->pdl_why;
-    size_t size = sizeof p->pdl_why;
-
-    p->pdl = 0;
-    if (p->no_pdl)
-        snprintf(why, size, "left out: no_pdl asks for plain stream order");
-    else if (p->dev->cc < row->cc)
-        snprintf(why, size,
-                 "left out: it needs compute capability %d.%d, this is %d.%d",
-                 row->cc / 10, row->cc % 10, (int)p->dev->cc / 10,
-                 (int)p->dev->cc % 10);
-    else if (!consumer->waits)
-        snprintf(why, size, "left out: %s does not execute %s",
-                 consumer->entry, row->needs);
-    else if (!producer->triggers)
-        snprintf(why, size,
-                 "left out: %s does not execute "
-                 "griddepcontrol.launch_dependents",
-                 producer->entry);
-    else
-        p->pdl = 1;
-    if (p->pdl)
-        snprintf(why, size,
-                 "set: %s executes %s, %s griddepcontrol.launch_dependents",
-                 consumer->entry, row->needs, producer->entry);
-    fgs__log(&p->dev->log, FGS__LOG_PLAN_PDL,
-             "programmatic serialization %s", why);
-}
+enum { SHARED_DEFAULT = 48 * 1024 };
 
 /* Kernels with different carveouts serialize behind the reconfiguration of the
- * SM: both ends ask for the same one (guide 4.6.5). */
-static fgs_result set_carveout(struct fgs__plan *p, fgs_error *err)
+ * SM: all ask for the same one (guide 4.6.5). */
+static fgs_result set_carveout(struct fgs__plan *p,
+                               const struct fgs__stage *s, fgs_error *err)
 {
-    for (int i = FGS_ROLE_PRODUCER; i <= FGS_ROLE_CONSUMER; i++) {
-        CUresult r = p->dev->cu.cuFuncSetAttribute(
-            p->stage[i].function,
-            CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-            CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
+    CUresult r = p->dev->cu.cuFuncSetAttribute(
+        s->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+        CU_SHAREDMEM_CARVEOUT_MAX_SHARED);
 
-        if (r != CUDA_SUCCESS)
-            return fgs__device_fail(p->dev, err, r, "cuFuncSetAttribute",
-                                    "carveout of %s", p->stage[i].entry);
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuFuncSetAttribute",
+                            "carveout of %s", s->entry);
+}
+
+/* More dynamic shared memory than the kernel itself needs; never less than
+ * another plan asked for. */
+static fgs_result set_shared(struct fgs__plan *p, const struct fgs__stage *s,
+                             fgs_error *err)
+{
+    int now = 0;
+    CUresult r;
+
+    if (s->shared <= SHARED_DEFAULT || s->asked_shared < s->shared)
+        return FGS_OK;
+    r = p->dev->cu.cuFuncGetAttribute(
+        &now, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, s->function);
+    if (r == CUDA_SUCCESS && now < (int)s->shared)
+        r = p->dev->cu.cuFuncSetAttribute(
+            s->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            (int)s->shared);
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuFuncSetAttribute",
+                            "%u bytes of shared memory for %s", s->shared,
+                            s->entry);
+}
+
+static fgs_result prepare(struct fgs__plan *p, fgs_error *err)
+{
+    fgs_result r = FGS_OK;
+
+    for (uint32_t i = 0; r >= 0 && i < p->stages; i++) {
+        struct fgs__stage *s = &p->stage[i];
+
+        if (!s->role || s->fills != FGS__NOWHERE)
+            continue;
+        r = set_carveout(p, s, err);
+        if (r >= 0)
+            r = set_shared(p, s, err);
     }
-    return FGS_OK;
+    return r;
 }
 
 /* --------------------------------------------------------------- texts -- */
 
-/* The consumer's own note, and what the watch kept of any kernel. */
-static void write_note(struct fgs__plan *p,
-                       struct fgs__kernel *const k[FGS__ROLE_COUNT])
+/* The main kernel's own note, and what the watch kept of any kernel. */
+static void write_note(struct fgs__plan *p)
 {
     size_t size = sizeof p->note, n;
 
-    memcpy(p->note, k[FGS_ROLE_CONSUMER]->note, size);
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
+    p->note[0] = '\0';
+    for (uint32_t i = 0; i < p->stages; i++) {
+        struct fgs__kernel *k;
+
+        if (!p->stage[i].handle ||
+            fgs__kernel_get(&k, p->stage[i].handle, p->stage[i].entry,
+                            NULL) < 0)
+            continue;
         n = strlen(p->note);
-        if (k[i]->kept[0])
-            snprintf(p->note + n, size - n, "%s%s", n ? "; " : "", k[i]->kept);
+        if (i == p->main_stage && k->note[0])
+            snprintf(p->note + n, size - n, "%s%s", n ? "; " : "", k->note);
+        n = strlen(p->note);
+        if (k->kept[0])
+            snprintf(p->note + n, size - n, "%s%s", n ? "; " : "", k->kept);
     }
 }
 
-/* Under the lock.  Did a kernel change since the plan looked last? */
-static int take(struct fgs__plan *p,
-                struct fgs__kernel *const k[FGS__ROLE_COUNT])
+/* Under the lock.  Did the kernel change since the plan looked last? */
+static int take(struct fgs__plan *p, struct fgs__stage *s,
+                const struct fgs__kernel *k)
 {
-    const struct fgs__kernel *c = k[FGS_ROLE_CONSUMER];
-    int changed = 0;
+    int changed = s->generation != k->generation;
 
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
-        struct fgs__stage *s = &p->stage[i];
-
-        if (!s->held)
-            s->held = fgs__loaded_ref(k[i]->loaded);
-        changed |= s->generation != k[i]->generation;
-        s->generation = k[i]->generation;
-        s->function = k[i]->loaded->function;
-        s->waits = k[i]->waits;
-        s->triggers = k[i]->triggers;
-    }
-    p->assembled_by = c->assembled_by;
-    p->ptx_version = c->ptx_version;
-    memcpy(p->ptx_target, c->ptx_target, sizeof p->ptx_target);
-    p->compiled = p->cached = 0;
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
-        p->compiled += k[i]->compiled;
-        p->cached += k[i]->cached;
-    }
+    if (!s->held)
+        s->held = fgs__loaded_ref(k->loaded);
+    p->retake |= s->held != k->loaded;
+    s->generation = k->generation;
+    s->function = k->loaded->function;
+    s->waits = k->waits;
+    s->triggers = k->triggers;
+    s->assembled_by = k->assembled_by;
     return changed;
+}
+
+static void take_main(struct fgs__plan *p, const struct fgs__kernel *k)
+{
+    p->assembled_by = k->assembled_by;
+    p->ptx_version = k->ptx_version;
+    memcpy(p->ptx_target, k->ptx_target, sizeof p->ptx_target);
 }
 
 fgs_result fgs__plan_renew(struct fgs__plan *p, int all, fgs_error *err)
 {
-    struct fgs__kernel *k[FGS__ROLE_COUNT] = { NULL };
+    uint64_t compiled = 0, cached = 0;
+    int changed = all;
     fgs_result r;
-    int changed;
 
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
-        r = fgs__kernel_get(&k[i], p->stage[i].handle, p->stage[i].entry, err);
+    /* Nothing to look at: no kernel was reloaded since, none is watched. */
+    if (!all && !p->dev->watch && !p->stale && p->reloads == p->dev->reloads)
+        return FGS_OK;
+    p->reloads = p->dev->reloads;
+    for (uint32_t i = 0; i < p->stages; i++) {
+        struct fgs__stage *s = &p->stage[i];
+        struct fgs__kernel *k;
+
+        if (!s->handle)
+            continue;
+        r = fgs__kernel_get(&k, s->handle, s->entry, err);
         if (r < 0)
             return r;
         if (p->dev->watch)
-            fgs__kernel_watch(k[i]);
+            fgs__kernel_watch(k);
+        pthread_mutex_lock(&p->dev->lock);
+        changed |= take(p, s, k);
+        if (i == p->main_stage)
+            take_main(p, k);
+        compiled += k->compiled;
+        cached += k->cached;
+        pthread_mutex_unlock(&p->dev->lock);
     }
-    pthread_mutex_lock(&p->dev->lock);
-    changed = take(p, k) || all;
-    if (changed)
-        write_note(p, k);
-    pthread_mutex_unlock(&p->dev->lock);
+    p->compiled = compiled;
+    p->cached = cached;
     if (!changed)
         return FGS_OK;
-    decide_pdl(p);
-    r = set_carveout(p, err);
+    pthread_mutex_lock(&p->dev->lock);
+    write_note(p);
+    pthread_mutex_unlock(&p->dev->lock);
+    fgs__plan_attrs(p);
+    r = prepare(p, err);
     if (r < 0) /* the next round or run tries again */
-        p->stage[FGS_ROLE_PRODUCER].generation = UINT64_MAX;
+        p->stage[p->main_stage].generation = UINT64_MAX;
     return r;
 }
 
@@ -133,23 +152,27 @@ fgs_result fgs__plan_renew(struct fgs__plan *p, int all, fgs_error *err)
 
 void fgs__plan_let_go(struct fgs__plan *p)
 {
-    struct fgs__loaded *held[FGS__ROLE_COUNT];
+    p->retake = 0;
+    p->reloads = UINT64_MAX; /* takes them again before the next round */
+    for (uint32_t i = 0; i < p->stages; i++) {
+        struct fgs__loaded *held;
 
-    pthread_mutex_lock(&p->dev->lock);
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
-        held[i] = p->stage[i].held;
+        pthread_mutex_lock(&p->dev->lock);
+        held = p->stage[i].held;
         p->stage[i].held = NULL;
+        pthread_mutex_unlock(&p->dev->lock);
+        fgs__loaded_unref(held);
     }
-    pthread_mutex_unlock(&p->dev->lock);
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++)
-        fgs__loaded_unref(held[i]);
 }
 
-void fgs__plans_let_go(struct fgs__device *d, const fgs_kernel *kernel)
+void fgs__plans_let_go(struct fgs__device *d, const fgs_kernel *kernel,
+                       int idle)
 {
     pthread_mutex_lock(&d->lock);
     for (struct fgs__plan *p = d->plans; p; p = p->next) {
-        for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
+        if (idle && p->running)
+            continue;
+        for (uint32_t i = 0; i < p->stages; i++) {
             if (p->stage[i].handle != kernel)
                 continue;
             fgs__loaded_unref(p->stage[i].held);

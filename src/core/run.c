@@ -46,14 +46,18 @@ static fgs_result check_parts(const struct fgs__plan *p, fgs_error *err)
     char what[96];
     fgs_result r;
 
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
+    if (!p->stale)
+        return FGS_OK;
+    for (uint32_t i = 0; i < p->stages; i++) {
+        if (!p->stage[i].handle)
+            continue;
         snprintf(what, sizeof what, "kernel %s of the plan",
                  p->stage[i].entry);
         r = fgs__obj_get(&o, p->stage[i].handle, FGS__KERNEL, what, err);
         if (r < 0)
             return r;
     }
-    for (int i = 0; i < FGS__BUFFERS; i++) {
+    for (uint32_t i = 0; i < p->uses; i++) {
         snprintf(what, sizeof what, "buffer '%s' of the plan", p->use[i].name);
         r = fgs__obj_get(&o, p->use[i].handle, FGS__BUFFER, what, err);
         if (r < 0)
@@ -62,110 +66,263 @@ static fgs_result check_parts(const struct fgs__plan *p, fgs_error *err)
     return FGS_OK;
 }
 
-/* Room for the statistics of each round.  Allocating may wait for the device,
- * so it is done only for more rounds than any run had before. */
-static fgs_result grow_stats(struct fgs__plan *p, uint32_t rounds,
-                             fgs_error *err)
-{
-    struct fgs__device *d = p->dev;
-    void *stats;
-    CUresult r;
+/* ---------------------------------------------------------------- a round -- */
 
-    if (rounds <= p->stats_rounds)
+static uint64_t slot_of(const struct fgs__use *u, uint64_t round)
+{
+    return u->slots > 1 ? round % u->slots : 0;
+}
+
+static CUdeviceptr slot_ptr(const struct fgs__use *u, uint64_t slot)
+{
+    return u->ptr + slot * (u->bytes / u->slots);
+}
+
+/* Pointers and generation of a round. */
+static void follow(struct fgs__plan *p, uint64_t round)
+{
+    for (uint32_t i = 0; i < p->patches; i++) {
+        const struct fgs__use *u = &p->use[p->patch[i].use];
+
+        *p->patch[i].value = slot_ptr(u, slot_of(u, round));
+    }
+    for (uint32_t i = 0; i < p->stages; i++) {
+        if (p->stage[i].round)
+            *p->stage[i].round = (uint32_t)round + 1;
+    }
+}
+
+/* The use that an operation fills, NULL = none. */
+static struct fgs__use *filled(struct fgs__plan *p, const struct fgs__op *op)
+{
+    if (op->kind == FGS__OP_MEMSET)
+        return &p->use[op->index];
+    if (op->kind == FGS__OP_KERNEL && p->stage[op->index].fills != FGS__NOWHERE)
+        return &p->use[p->stage[op->index].fills];
+    return NULL;
+}
+
+static int is_clean(const struct fgs__use *u, uint64_t slot)
+{
+    return (u->clean >> slot & 1) && u->clean_tiles[slot] >= u->tiles;
+}
+
+static fgs_result fill(struct fgs__plan *p, const struct fgs__sink *sink,
+                       const struct fgs__op *op, uint64_t round,
+                       fgs_error *err)
+{
+    struct fgs__use *u = filled(p, op);
+    uint64_t slot = slot_of(u, op->ahead ? round + 1 : round);
+    fgs_result r;
+
+    if (is_clean(u, slot))
         return FGS_OK;
-    r = d->cu.cuMemHostAlloc(&stats, (size_t)rounds * sizeof *p->stats,
-                             CU_MEMHOSTALLOC_PORTABLE);
-    if (r != CUDA_SUCCESS)
-        return fgs__device_fail(d, err, r, "cuMemHostAlloc",
-                                "statistics of %u rounds", rounds);
-    fgs__device_lost(d, d->cu.cuMemFreeHost(p->stats), "cuMemFreeHost",
-                     "statistics");
-    p->stats = stats;
-    p->stats_rounds = rounds;
+    if (op->kind == FGS__OP_MEMSET) {
+        r = sink->set(sink->cookie, p, op->stream, slot_ptr(u, slot),
+                      fgs_element_get_info(u->element)->fill,
+                      u->tiles * u->tile_bytes / 4, u->name, err);
+    } else {
+        struct fgs__stage *s = &p->stage[op->index];
+
+        s->args.p_mid = slot_ptr(u, slot);
+        s->args.p_tiles = u->tiles;
+        r = sink->kernel(sink->cookie, p, op->index, op->stream, err);
+    }
+    if (r < 0)
+        return r;
+    u->clean |= 1ull << slot;
+    u->clean_tiles[slot] = u->tiles;
     return FGS_OK;
 }
 
-static CUresult launch(struct fgs__plan *p, int role, CUstream stream)
+static fgs_result execute(struct fgs__plan *p, const struct fgs__sink *sink,
+                          const struct fgs__op *op, uint64_t round,
+                          fgs_error *err)
 {
-    struct fgs__args args = p->args;
-    void *params[] = {
-#define PARAM(name, type, meaning) &args.name,
-#include "table/param.def"
-#undef PARAM
-    };
-    CUlaunchAttribute attr = {
-        .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-        .value.programmaticStreamSerializationAllowed = 1,
-    };
-    CUlaunchConfig config = {
-        .gridDimX = p->stage[role].blocks, .gridDimY = 1, .gridDimZ = 1,
-        .blockDimX = p->stage[role].threads, .blockDimY = 1, .blockDimZ = 1,
-        .sharedMemBytes = p->stage[role].shared,
-        .hStream = stream,
-    };
-
-    args.p_stat = p->ctl + offsetof(struct fgs__control, stat) +
-        (size_t)role * sizeof(struct fgs__stat);
-    /* Only the consumer: the init kernel's end is what orders the fill before
-     * the producer's stores (guide 4.6.4.2, 4.6.6). */
-    if (role == FGS_ROLE_CONSUMER && p->pdl) {
-        config.attrs = &attr;
-        config.numAttrs = 1;
+    if (filled(p, op))
+        return fill(p, sink, op, round, err);
+    switch (op->kind) {
+    case FGS__OP_RECORD:
+        return sink->record(sink->cookie, p, op->stream, op->index, err);
+    case FGS__OP_WAIT:
+        return sink->wait(sink->cookie, p, op->stream, op->index, err);
+    default:
+        return sink->kernel(sink->cookie, p, op->index, op->stream, err);
     }
-    return p->dev->cu.cuLaunchKernelEx(&config, p->stage[role].function, params,
-                                       NULL);
 }
+
+/* The slots that the round used hold data now; a reader that clears leaves
+ * them as they were. */
+static void used(struct fgs__plan *p, uint64_t round)
+{
+    for (uint32_t i = 0; i < p->uses; i++) {
+        struct fgs__use *u = &p->use[i];
+
+        if (u->sentinel && u->fill != FGS_FILL_READER)
+            u->clean &= ~(1ull << slot_of(u, round));
+    }
+}
+
+fgs_result fgs__plan_round(struct fgs__plan *p, const struct fgs__sink *sink,
+                           uint64_t round, fgs_error *err)
+{
+    fgs_result r = FGS_OK;
+
+    follow(p, round);
+    for (uint32_t i = 0; r >= 0 && i < p->ops; i++)
+        r = execute(p, sink, &p->op[i], round, err);
+    used(p, round);
+    return r;
+}
+
+/* --------------------------------------------------------------- streams -- */
+
+static CUstream stream_of(const struct fgs__plan *p, uint32_t stream)
+{
+    return stream ? p->stream[stream] : p->run_stream;
+}
+
+static fgs_result sink_kernel(void *cookie, struct fgs__plan *p,
+                              uint32_t stage, uint32_t stream, fgs_error *err)
+{
+    struct fgs__stage *s = &p->stage[stage];
+    CUresult r;
+
+    (void)cookie;
+    s->config.hStream = stream_of(p, stream);
+    r = p->dev->cu.cuLaunchKernelEx(&s->config, s->function, s->params, NULL);
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuLaunchKernelEx",
+                            "%s, %u blocks, round %llu", s->entry, s->grid[0],
+                            (unsigned long long)(p->round - p->first_round));
+}
+
+static fgs_result sink_set(void *cookie, struct fgs__plan *p, uint32_t stream,
+                           CUdeviceptr at, uint32_t word, uint64_t words,
+                           const char *what, fgs_error *err)
+{
+    CUresult r = p->dev->cu.cuMemsetD32Async(at, word, (size_t)words,
+                                             stream_of(p, stream));
+
+    (void)cookie;
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuMemsetD32Async", "fill of '%s'",
+                            what);
+}
+
+static fgs_result sink_record(void *cookie, struct fgs__plan *p,
+                              uint32_t stream, uint32_t event, fgs_error *err)
+{
+    CUresult r = p->dev->cu.cuEventRecord(p->event[event].event,
+                                          stream_of(p, stream));
+
+    (void)cookie;
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuEventRecord", "%s",
+                            p->event[event].what);
+}
+
+static fgs_result sink_wait(void *cookie, struct fgs__plan *p, uint32_t stream,
+                            uint32_t event, fgs_error *err)
+{
+    CUresult r = p->dev->cu.cuStreamWaitEvent(stream_of(p, stream),
+                                              p->event[event].event, 0);
+
+    (void)cookie;
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuStreamWaitEvent", "%s",
+                            p->event[event].what);
+}
+
+const struct fgs__sink fgs__sink_streams = {
+    .kernel = sink_kernel, .set = sink_set, .record = sink_record,
+    .wait = sink_wait
+};
+
+/* ------------------------------------------------------------ statistics -- */
 
 /*
- * One round.  The abort word is cleared in the first one only: once a kernel
- * gave up, those of the later rounds return at once.  The copy and the memset
- * stand behind the consumer and before the next fill, where they cannot come
- * between producer and consumer: that would undo the overlap.
+ * Zeroed before a round and copied behind it, where they cannot come between a
+ * writer and its reader: that would undo the overlap.  The abort word is
+ * cleared in a run's first round only: once a kernel gave up, those of the
+ * later rounds return at once.
  */
-static fgs_result launch_round(struct fgs__plan *p, CUstream stream,
-                               uint32_t round, fgs_error *err)
+static fgs_result clear_stats(struct fgs__plan *p, CUstream stream, int first,
+                              fgs_error *err)
 {
-    struct fgs__device *d = p->dev;
-    size_t skip = round ? offsetof(struct fgs__control, stat) : 0;
+    size_t skip = first ? 0 : sizeof(struct fgs__ctl);
+    size_t bytes = p->level ? (size_t)p->ctl_bytes : sizeof(struct fgs__ctl);
     CUresult r;
 
-    r = d->cu.cuMemsetD8Async(p->ctl + skip, 0,
-                              sizeof(struct fgs__control) - skip, stream);
-    if (r != CUDA_SUCCESS)
-        return fgs__device_fail(d, err, r, "cuMemsetD8Async",
-                                "control block, round %u", round);
-    for (int i = FGS_ROLE_INIT; i < FGS__ROLE_COUNT; i++) {
-        r = launch(p, i, stream);
-        if (r != CUDA_SUCCESS)
-            return fgs__device_fail(d, err, r, "cuLaunchKernelEx",
-                                    "%s, %u blocks, round %u",
-                                    p->stage[i].entry, p->stage[i].blocks,
-                                    round);
-    }
-    r = d->cu.cuMemcpyDtoHAsync(&p->stats[round], p->ctl, sizeof *p->stats,
-                                stream);
-    if (r != CUDA_SUCCESS)
-        return fgs__device_fail(d, err, r, "cuMemcpyDtoHAsync",
-                                "statistics of round %u", round);
-    return FGS_OK;
+    if (!p->level && !(first && p->aborted))
+        return FGS_OK;
+    r = p->dev->cu.cuMemsetD8Async(p->ctl + skip, 0, bytes - skip, stream);
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(p->dev, err, r, "cuMemsetD8Async",
+                            "control block, round %llu",
+                            (unsigned long long)(p->round - p->first_round));
+}
+
+static fgs_result copy_stats(struct fgs__plan *p, CUstream stream,
+                             uint32_t round, int last, fgs_error *err)
+{
+    struct fgs__device *d = p->dev;
+    CUresult r;
+
+    if (!p->level)
+        return FGS_OK;
+    r = d->cu.cuMemcpyDtoHAsync(p->stats + round * p->ctl_bytes, p->ctl,
+                                (size_t)p->ctl_bytes, stream);
+    if (r == CUDA_SUCCESS && last && p->level > 1)
+        r = d->cu.cuMemcpyDtoHAsync(p->trace_host, p->trace,
+                                    (size_t)(p->trace_rows *
+                                             sizeof(fgs_trace_row)), stream);
+    if (r == CUDA_SUCCESS)
+        return FGS_OK;
+    return fgs__device_fail(d, err, r, "cuMemcpyDtoHAsync",
+                            "statistics of round %u", round);
+}
+
+/* ------------------------------------------------------------------- run -- */
+
+static fgs_result launch_round(struct fgs__plan *p, uint32_t i, int last,
+                               fgs_error *err)
+{
+    fgs_result r = fgs__plan_renew(p, 0, err);
+
+    if (r >= 0)
+        r = clear_stats(p, p->run_stream, !i, err);
+    if (r >= 0)
+        r = fgs__plan_round(p, &fgs__sink_streams, p->round, err);
+    if (r >= 0)
+        r = copy_stats(p, p->run_stream, i, last, err);
+    if (r >= 0)
+        p->round++;
+    return r;
 }
 
 static fgs_result launch_all(struct fgs__plan *p, CUstream stream,
                              uint32_t rounds, fgs_error *err)
 {
     struct fgs__device *d = p->dev;
-    fgs_result result;
     CUresult r = d->cu.cuEventRecord(p->start, stream);
+    fgs_result result = FGS_OK;
 
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuEventRecord", "start of the run");
-    for (uint32_t i = 0; i < rounds; i++) {
-        result = fgs__plan_renew(p, 0, err);
-        if (result >= 0)
-            result = launch_round(p, stream, i, err);
-        if (result < 0)
-            return result;
-    }
+    p->first_round = p->round;
+    for (uint32_t i = 0; result >= 0 && i < rounds; i++)
+        result = launch_round(p, i, i + 1 == rounds, err);
+    /* A fill ahead belongs to the run, too. */
+    if (result >= 0 && p->side != FGS__NOWHERE)
+        result = sink_wait(NULL, p, 0, p->clean_event, err);
+    if (result < 0)
+        return result;
     r = d->cu.cuEventRecord(p->end, stream);
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuEventRecord", "end of the run");
@@ -173,11 +330,17 @@ static fgs_result launch_all(struct fgs__plan *p, CUstream stream,
 }
 
 /* A launch sequence broke off: wait for what was launched, so that nothing of
- * it touches the buffers after this call. */
+ * it touches the buffers after this call.  What it left in the slots is not
+ * known. */
 static void drain(struct fgs__plan *p, CUstream stream)
 {
     struct fgs__device *d = p->dev;
 
+    for (uint32_t i = 0; i < p->uses; i++)
+        p->use[i].clean = 0;
+    for (uint32_t i = 1; i < p->streams; i++)
+        fgs__device_lost(d, d->cu.cuStreamSynchronize(p->stream[i]),
+                         "cuStreamSynchronize", "a run that failed to launch");
     if (d->cu.cuEventRecord(p->end, stream) == CUDA_SUCCESS &&
         d->cu.cuEventSynchronize(p->end) == CUDA_SUCCESS)
         return;
@@ -197,7 +360,7 @@ static fgs_result claim(struct fgs__plan *p, CUstream stream, uint32_t rounds,
     r = fgs__plan_alone(p, stream, err);
     if (r >= 0) {
         p->running = p->launching = 1;
-        p->stream = stream;
+        p->run_stream = stream;
         p->rounds = rounds;
         p->waited = 0;
     }
@@ -211,12 +374,12 @@ static void settle(struct fgs__plan *p, int running)
     p->launching = 0;
     p->running = running;
     pthread_mutex_unlock(&p->dev->lock);
-    if (!running)
+    if (!running && (p->retake || p->reloads != p->dev->reloads))
         fgs__plan_let_go(p);
 }
 
-static fgs_result check_run(struct fgs__plan *p, uint32_t rounds,
-                            fgs_error *err)
+static fgs_result check_run(struct fgs__plan *p, CUstream stream,
+                            uint32_t rounds, fgs_error *err)
 {
     fgs_result r;
 
@@ -225,6 +388,12 @@ static fgs_result check_run(struct fgs__plan *p, uint32_t rounds,
     if (p->running)
         return fgs__fail(err, FGS_E_BUSY,
                          "the plan's last run was not waited for");
+    for (uint32_t i = 1; i < p->streams; i++) {
+        if (p->stream[i] == stream)
+            return fgs__fail(err, FGS_E_INVAL,
+                             "the plan is run in a stream that one of its "
+                             "stages names; such a stage leaves it NULL");
+    }
     r = check_parts(p, err);
     if (r < 0)
         return r;
@@ -245,26 +414,27 @@ fgs_result fgs_plan_run(fgs_plan *plan, CUstream stream, uint32_t rounds,
     if (r < 0)
         return r;
     d = p->dev;
-    r = check_run(p, rounds, err);
+    r = check_run(p, stream, rounds, err);
     if (r >= 0)
         r = fgs__device_enter(d, err);
     if (r < 0)
         return r;
     r = check_stream(p, stream, err);
     if (r >= 0)
-        r = grow_stats(p, rounds, err);
+        r = fgs__plan_grow(p, rounds, err);
     if (r >= 0)
         r = claim(p, stream, rounds, err);
     if (r < 0)
         goto leave;
     /* No kernel of this plan runs now: the record is ours. */
-    memset(p->rec, 0, sizeof *p->rec);
+    memset(p->rec, 0, p->stages * sizeof *p->rec);
     r = launch_all(p, stream, rounds, err);
     if (r < 0)
         drain(p, stream);
     settle(p, r >= 0);
     fgs__log(&d->log, r < 0 ? FGS__LOG_RUN_FAILED : FGS__LOG_RUN_LAUNCH,
-             "%u rounds of %llu tiles", rounds, (unsigned long long)p->tiles);
+             "%u rounds of %llu tiles", rounds,
+             (unsigned long long)fgs__plan_tiles(p));
 leave:
     fgs__device_leave(d);
     return r;

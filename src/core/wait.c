@@ -47,12 +47,9 @@ static void write_place(const struct fgs__rec *rec, char *text, size_t size)
 }
 
 /* The sentence of a producer that refuses a result, or of a wait that ended. */
-static fgs_result tell(const struct fgs__plan *p, const char *kernel,
-                       const char *place, fgs_error *err)
+static fgs_result tell(const struct fgs__rec *rec, const char *kernel,
+                       const char *buffer, const char *place, fgs_error *err)
 {
-    const struct fgs__rec *rec = p->rec;
-    const char *buffer = p->use[FGS__MID].name;
-
     if (rec->code == FGS__GIVEUP_SENTINEL)
         return fgs__fail(err, FGS_E_SENTINEL,
                          "%s, block %llu: buffer '%s' tile %llu%s was not "
@@ -72,13 +69,34 @@ static fgs_result tell(const struct fgs__plan *p, const char *kernel,
                      (unsigned long long)rec->tries, giveup_text(rec->code));
 }
 
-static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
+/* The stage that recorded why it gave up, NOWHERE = none did. */
+static uint32_t who_gave_up(const struct fgs__plan *p)
 {
-    const struct fgs__rec *rec = p->rec;
-    int role = rec->role >= FGS_ROLE_INIT && rec->role < FGS__ROLE_COUNT
-        ? (int)rec->role : FGS_ROLE_CONSUMER;
-    const char *kernel = p->stage[role].entry;
-    const char *buffer = p->use[FGS__MID].name;
+    for (uint32_t i = 0; i < p->stages; i++) {
+        if (p->rec[i].code)
+            return i;
+    }
+    return FGS__NOWHERE;
+}
+
+/* What it waited for, or was to write. */
+static const char *buffer_of(const struct fgs__plan *p, uint32_t stage)
+{
+    const struct fgs__stage *s = &p->stage[stage];
+    int write = p->rec[stage].code == FGS__GIVEUP_SENTINEL;
+
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        if (s->access[i].write == write)
+            return p->use[s->access[i].use].name;
+    }
+    return "";
+}
+
+static fgs_result gave_up(struct fgs__plan *p, uint32_t stage, fgs_error *err)
+{
+    const struct fgs__rec *rec = &p->rec[stage];
+    const char *kernel = p->stage[stage].entry;
+    const char *buffer = buffer_of(p, stage);
     char place[96];
     fgs_result r;
 
@@ -87,7 +105,7 @@ static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
              "%s block %llu: buffer '%s' tile %llu%s", kernel,
              (unsigned long long)rec->block, buffer,
              (unsigned long long)rec->tile, place);
-    r = tell(p, kernel, place, err);
+    r = tell(rec, kernel, buffer, place, err);
     if (!err)
         return r;
     snprintf(err->kernel, sizeof err->kernel, "%.63s", kernel);
@@ -101,36 +119,16 @@ static fgs_result gave_up(struct fgs__plan *p, fgs_error *err)
     return r;
 }
 
-/* ------------------------------------------------------------- receipt -- */
-
-static void write_receipt(struct fgs__plan *p, float ms)
+fgs_result fgs__plan_recorded(struct fgs__plan *p, fgs_error *err)
 {
-    fgs_receipt *r = &p->receipt;
+    uint32_t stage = who_gave_up(p);
 
-    memset(r, 0, sizeof *r);
-    r->size = sizeof *r;
-    r->engine = p->engine;
-    r->rounds = p->rounds;
-    r->tiles = p->tiles;
-    r->pdl = p->pdl;
-    r->pdl_why = p->pdl_why;
-    r->assembled_by = p->assembled_by;
-    r->ptx_version = p->ptx_version;
-    memcpy(r->ptx_target, p->ptx_target, sizeof r->ptx_target);
-    r->note = p->note;
-    r->compiled = p->compiled;
-    r->cached = p->cached;
-    r->elapsed_ns = ms > 0 ? (uint64_t)((double)ms * 1e6) : 0;
-    for (uint32_t i = 0; i < p->rounds; i++) {
-        const struct fgs__stat *from = &p->stats[i].stat[FGS_ROLE_PRODUCER];
-        const struct fgs__stat *to = &p->stats[i].stat[FGS_ROLE_CONSUMER];
-
-        r->reissues += to->reissues;
-        /* `first` holds the complement, so that a maximum finds the earliest
-         * start; 0 = no consumer block ran. */
-        if (to->first && ~to->first < from->last)
-            r->overlap = 1;
-    }
+    p->aborted = stage != FGS__NOWHERE;
+    if (!p->aborted)
+        return FGS_OK;
+    for (uint32_t i = 0; i < p->uses; i++)
+        p->use[i].clean = 0;
+    return gave_up(p, stage, err);
 }
 
 static void set_idle(struct fgs__plan *p)
@@ -138,7 +136,9 @@ static void set_idle(struct fgs__plan *p)
     pthread_mutex_lock(&p->dev->lock);
     p->running = 0;
     pthread_mutex_unlock(&p->dev->lock);
-    fgs__plan_let_go(p);
+    /* What was not reloaded is held on, for the next run. */
+    if (p->retake || p->reloads != p->dev->reloads)
+        fgs__plan_let_go(p);
 }
 
 /* The run is over and the device is well: read what it left. */
@@ -147,18 +147,23 @@ static fgs_result finish(struct fgs__plan *p, fgs_error *err)
     struct fgs__device *d = p->dev;
     float ms = 0;
     CUresult r = d->cu.cuEventElapsedTime(&ms, p->start, p->end);
+    const struct fgs__ctl *ctl;
+    fgs_result result;
 
     if (r != CUDA_SUCCESS)
         return fgs__device_fail(d, err, r, "cuEventElapsedTime", "the run");
-    write_receipt(p, ms);
+    fgs__plan_write_receipt(p, ms);
     p->waited = 1;
     set_idle(p);
-    if (p->rec->code)
-        return gave_up(p, err);
-    if (p->stats[p->rounds - 1].ctl.abort)
-        return fgs__fail(err, FGS_E_ABORTED,
-                         "the run was aborted, and no kernel recorded why");
-    return FGS_OK;
+    result = fgs__plan_recorded(p, err);
+    if (result < 0 || !p->level)
+        return result;
+    ctl = (const void *)(p->stats + (p->rounds - 1) * p->ctl_bytes);
+    if (!ctl->abort)
+        return FGS_OK;
+    p->aborted = 1;
+    return fgs__fail(err, FGS_E_ABORTED,
+                     "the run was aborted, and no kernel recorded why");
 }
 
 /* After a fault the context is lost and nothing of the run goes on; after any
@@ -231,29 +236,4 @@ fgs_result fgs_plan_query(fgs_plan *plan, fgs_error *err)
         result = failed(p, r, "cuEventQuery", err);
     fgs__device_leave(p->dev);
     return result;
-}
-
-fgs_result fgs_plan_get_receipt(const fgs_plan *plan, fgs_receipt *out,
-                                fgs_error *err)
-{
-    struct fgs__plan *p;
-    fgs_result r = fgs__plan_get(&p, plan, err);
-    fgs_receipt all;
-
-    if (r < 0)
-        return r;
-    if (!out)
-        return fgs__fail(err, FGS_E_NULL, "out is NULL");
-    if (out->size < offsetof(fgs_receipt, compiled))
-        return fgs__fail(err, FGS_E_INVAL,
-                         "fgs_receipt.size is %zu; set it to %zu", out->size,
-                         sizeof *out);
-    if (!p->waited)
-        return fgs__fail(err, FGS_E_STATE,
-                         "no run of the plan was waited for");
-    all = p->receipt;
-    all.size = out->size;
-    /* A program of an earlier header has room for less. */
-    memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
-    return FGS_OK;
 }

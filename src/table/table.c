@@ -42,6 +42,28 @@ const struct fgs__role fgs__roles[FGS__ROLE_COUNT] = {
 #undef ROLE
 };
 
+const struct fgs__order fgs__orders[FGS_ORDER_COUNT] = {
+    [FGS_ORDER_AUTO] = { .name = "auto" },
+#define ORDER(id, name, early, tile, cc, what)                                 \
+    [FGS_ORDER_##id] = { name, early, tile, cc, what },
+#include "table/order.def"
+#undef ORDER
+};
+
+const struct fgs__fill fgs__fills[FGS_FILL_COUNT] = {
+    [FGS_FILL_AUTO] = { .name = "auto" },
+#define FILL(id, name, before) [FGS_FILL_##id] = { name, before },
+#include "table/fill.def"
+#undef FILL
+};
+
+const struct fgs__cross fgs__crosses[FGS__CROSS_COUNT] = {
+#define CROSS(id, name, early, covers, filled, cc)                             \
+    [FGS__CROSS_##id] = { name, early, covers, filled, cc },
+#include "table/cross.def"
+#undef CROSS
+};
+
 static const struct {
     int cuda, ptx;
 } isas[] = {
@@ -114,6 +136,42 @@ fgs_result fgs_engine_find(const char *name, fgs_engine *out)
     for (int i = 0; i < FGS_ENGINE_COUNT; i++) {
         if (!strcmp(fgs__engines[i].name, name)) {
             *out = (fgs_engine)i;
+            return FGS_OK;
+        }
+    }
+    return FGS_E_INVAL;
+}
+
+const char *fgs_order_name(fgs_order o)
+{
+    return (unsigned)o < FGS_ORDER_COUNT ? fgs__orders[o].name : NULL;
+}
+
+fgs_result fgs_order_find(const char *name, fgs_order *out)
+{
+    if (!name || !out)
+        return FGS_E_NULL;
+    for (int i = 0; i < FGS_ORDER_COUNT; i++) {
+        if (!strcmp(fgs__orders[i].name, name)) {
+            *out = (fgs_order)i;
+            return FGS_OK;
+        }
+    }
+    return FGS_E_INVAL;
+}
+
+const char *fgs_fill_name(fgs_fill f)
+{
+    return (unsigned)f < FGS_FILL_COUNT ? fgs__fills[f].name : NULL;
+}
+
+fgs_result fgs_fill_find(const char *name, fgs_fill *out)
+{
+    if (!name || !out)
+        return FGS_E_NULL;
+    for (int i = 0; i < FGS_FILL_COUNT; i++) {
+        if (!strcmp(fgs__fills[i].name, name)) {
+            *out = (fgs_fill)i;
             return FGS_OK;
         }
     }

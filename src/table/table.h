@@ -58,6 +58,34 @@ struct fgs__launch_attr {
     const char *needs;
 };
 
+struct fgs__order {
+    const char *name;
+    int early, tile, cc;
+    const char *what;
+};
+
+struct fgs__fill {
+    const char *name;
+    int before;
+};
+
+enum fgs__cross_id {
+#define CROSS(id, name, early, covers, filled, cc) FGS__CROSS_##id,
+#include "table/cross.def"
+#undef CROSS
+    FGS__CROSS_COUNT
+};
+
+struct fgs__cross {
+    const char *name;
+    int early, covers, filled, cc;
+};
+
+/* Indexed by their enumerations; entry 0 of the first two has the name only. */
+extern const struct fgs__order fgs__orders[FGS_ORDER_COUNT];
+extern const struct fgs__fill fgs__fills[FGS_FILL_COUNT];
+extern const struct fgs__cross fgs__crosses[FGS__CROSS_COUNT];
+
 /* Indexed by fgs_engine; entry 0 (AUTO) has the name only. */
 extern const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT];
 

@@ -114,8 +114,8 @@ static void description_that_is_wrong_is_refused(void **state)
     assert_int_equal(make(&b, NULL, &err), FGS_E_NULL);
     d.size = 8;
     assert_int_equal(make(&b, &d, &err), FGS_E_INVAL);
-    d = (fgs_buffer_desc){ .size = sizeof d, .tiles = 1, .reserved = 1 };
-    assert_int_equal(make(&b, &d, &err), FGS_E_ABI);
+    d = (fgs_buffer_desc){ .size = sizeof d, .tiles = 1, .slots = 65 };
+    assert_int_equal(make(&b, &d, &err), FGS_E_SIZE);
     d = (fgs_buffer_desc){ .size = sizeof d, .tiles = 1,
                            .element = FGS_ELEMENT_COUNT };
     assert_int_equal(make(&b, &d, &err), FGS_E_INVAL);

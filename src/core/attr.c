@@ -1,0 +1,199 @@
+/* attr.c -- the launch attributes of each stage, launchattr.def
+ *
+ * An attribute is set only where the loaded code has what it needs; the text
+ * for the receipt says which were set, and which were left out and why.
+ */
+#include "core/plan.h"
+
+#include <stdarg.h>
+
+enum { TEXT = sizeof((struct fgs__stage *)0)->attr_text };
+
+static void say(struct fgs__stage *s, const char *fmt, ...) FGS__PRINTF(2, 3);
+
+static void say(struct fgs__stage *s, const char *fmt, ...)
+{
+    size_t n = strlen(s->attr_text);
+    va_list ap;
+
+    if (n && n + 2 < TEXT) {
+        memcpy(s->attr_text + n, "; ", 3);
+        n += 2;
+    }
+    va_start(ap, fmt);
+    vsnprintf(s->attr_text + n, TEXT - n, fmt, ap);
+    va_end(ap);
+}
+
+static CUlaunchAttribute *set(struct fgs__stage *s, const char *name)
+{
+    const struct fgs__launch_attr *row = fgs__launch_attr_find(name);
+    CUlaunchAttribute *a = &s->attr[s->config.numAttrs++];
+
+    memset(a, 0, sizeof *a);
+    a->id = row->id;
+    return a;
+}
+
+/* ------------------------------------------------ programmatic serialization */
+
+static const struct fgs__stage *before(const struct fgs__plan *p,
+                                       const struct fgs__stage *s)
+{
+    return s->before == FGS__NOWHERE ? NULL : &p->stage[s->before];
+}
+
+/* An edge that needs the writer's grid to be over, or its output filled, before
+ * this one starts; NULL = none. */
+static const struct fgs__edge *holds_back(const struct fgs__plan *p,
+                                          uint32_t stage)
+{
+    for (uint32_t i = 0; i < p->edges; i++) {
+        const struct fgs__edge *e = &p->edge[i];
+
+        if (e->to != stage || p->stage[e->from].stream != p->stage[stage].stream)
+            continue;
+        if (e->taken == FGS_ORDER_STREAM)
+            return e;
+        /* The fence before its trigger reaches the next grid alone. */
+        if (e->taken == FGS_ORDER_SENTINEL && e->from != p->stage[stage].before &&
+            p->use[e->use].fill == FGS_FILL_SELF)
+            return e;
+    }
+    return NULL;
+}
+
+/* Why the attribute is left out; NULL = it is set. */
+static const char *no_serial(const struct fgs__plan *p, uint32_t stage,
+                             char *why, size_t size)
+{
+    const struct fgs__launch_attr *row =
+        fgs__launch_attr_find("PROGRAMMATIC_STREAM_SERIALIZATION");
+    const struct fgs__stage *s = &p->stage[stage], *q = before(p, s);
+    const struct fgs__edge *e = holds_back(p, stage);
+
+    if (p->no_pdl)
+        snprintf(why, size, "no_pdl asks for plain stream order");
+    else if (p->dev->cc < row->cc)
+        snprintf(why, size,
+                 "it needs compute capability %d.%d, this is %d.%d",
+                 row->cc / 10, row->cc % 10, (int)p->dev->cc / 10,
+                 (int)p->dev->cc % 10);
+    else if (!q)
+        snprintf(why, size, "no kernel stands right before %s in its stream",
+                 s->entry);
+    else if (!s->waits)
+        snprintf(why, size, "%s does not execute %s", s->entry, row->needs);
+    else if (!q->triggers)
+        snprintf(why, size,
+                 "%s does not execute griddepcontrol.launch_dependents",
+                 q->entry);
+    else if (e)
+        snprintf(why, size, "buffer '%s' from %s is ordered by `%s`",
+                 p->use[e->use].name, p->stage[e->from].name,
+                 e->taken == FGS_ORDER_STREAM ? "stream" : "a fill before it");
+    else
+        return NULL;
+    return why;
+}
+
+static void serial(struct fgs__plan *p, uint32_t stage)
+{
+    struct fgs__stage *s = &p->stage[stage];
+    char why[256];
+    const char *no = no_serial(p, stage, why, sizeof why);
+
+    if (!no) {
+        set(s, "PROGRAMMATIC_STREAM_SERIALIZATION")
+            ->value.programmaticStreamSerializationAllowed = 1;
+        snprintf(why, sizeof why,
+                 "%s executes griddepcontrol.wait, %s "
+                 "griddepcontrol.launch_dependents",
+                 s->entry, before(p, s)->entry);
+    }
+    say(s, "programmatic serialization %s: %s", no ? "left out" : "set", why);
+    for (uint32_t i = 0; i < p->edges; i++) {
+        if (p->edge[i].to == stage &&
+            p->stage[p->edge[i].from].stream == s->stream)
+            p->edge[i].cross = no ? FGS__CROSS_STREAM : FGS__CROSS_SERIAL;
+    }
+    if (stage != p->main_stage)
+        return;
+    p->pdl = !no;
+    snprintf(p->pdl_why, sizeof p->pdl_why, "%s: %.240s",
+             no ? "left out" : "set", why);
+    fgs__log(&p->dev->log, FGS__LOG_PLAN_PDL, "programmatic serialization %s",
+             p->pdl_why);
+}
+
+/* --------------------------------------------------------------- events -- */
+
+/* May readers start as soon as all blocks have?  Not where the blocks fill
+ * their own output first. */
+static int at_block_start(const struct fgs__plan *p, uint32_t stage)
+{
+    for (uint32_t i = 0; i < p->edges; i++) {
+        if (p->edge[i].from == stage &&
+            p->use[p->edge[i].use].fill == FGS_FILL_SELF)
+            return 0;
+    }
+    return 1;
+}
+
+static void events(struct fgs__plan *p, uint32_t stage)
+{
+    struct fgs__stage *s = &p->stage[stage];
+    CUlaunchAttribute *a;
+
+    if (s->early_event != FGS__NOWHERE) {
+        a = set(s, "PROGRAMMATIC_EVENT");
+        a->value.programmaticEvent.event = p->event[s->early_event].event;
+        a->value.programmaticEvent.triggerAtBlockStart =
+            at_block_start(p, stage);
+        say(s, "programmatic event set%s: a reader is in another stream",
+            at_block_start(p, stage) ? ", at block start" : "");
+    }
+    if (s->launch_event != FGS__NOWHERE) {
+        a = set(s, "LAUNCH_COMPLETION_EVENT");
+        a->value.programmaticEvent.event = p->event[s->launch_event].event;
+        say(s, "launch completion event set: a reader is in another stream");
+    }
+}
+
+static void shape(struct fgs__stage *s)
+{
+    if (s->cluster[0]) {
+        CUlaunchAttribute *a = set(s, "CLUSTER_DIMENSION");
+
+        a->value.clusterDim.x = s->cluster[0];
+        a->value.clusterDim.y = s->cluster[1];
+        a->value.clusterDim.z = s->cluster[2];
+        say(s, "cluster of %u x %u x %u", s->cluster[0], s->cluster[1],
+            s->cluster[2]);
+    }
+    if (s->priority) {
+        set(s, "PRIORITY")->value.priority = s->priority;
+        say(s, "priority %d", (int)s->priority);
+    }
+    if (s->domain) {
+        set(s, "MEM_SYNC_DOMAIN")->value.memSyncDomain = s->domain;
+        say(s, "memory synchronization domain %u", s->domain);
+    }
+}
+
+void fgs__plan_attrs(struct fgs__plan *p)
+{
+    for (uint32_t i = 0; i < p->stages; i++) {
+        struct fgs__stage *s = &p->stage[i];
+
+        s->config.attrs = s->attr;
+        s->config.numAttrs = 0;
+        s->attr_text[0] = '\0';
+        if (s->fills == FGS__NOWHERE)
+            serial(p, i);
+        events(p, i);
+        shape(s);
+        if (!s->config.numAttrs)
+            s->config.attrs = NULL;
+    }
+}

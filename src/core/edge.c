@@ -1,0 +1,140 @@
+/* edge.c -- who waits for whom, and in which order stages are launched */
+#include "core/plan.h"
+
+/* ---------------------------------------------------------------- edges -- */
+
+static const struct fgs__access *writes(const struct fgs__stage *s,
+                                        uint32_t use)
+{
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        if (s->access[i].write && s->access[i].use == use)
+            return &s->access[i];
+    }
+    return NULL;
+}
+
+/* Edges into one access; counts only where there is no room yet. */
+static void edges_into(struct fgs__plan *p, uint32_t to, uint32_t access)
+{
+    const struct fgs__access *a = &p->stage[to].access[access];
+
+    for (uint32_t from = 0; from < p->stages; from++) {
+        if (from == to || !writes(&p->stage[from], a->use))
+            continue;
+        if (p->edge)
+            p->edge[p->edges] = (struct fgs__edge){
+                .from = from, .to = to, .use = a->use, .access = access,
+                .asked = a->order
+            };
+        p->edges++;
+    }
+}
+
+static void all_edges(struct fgs__plan *p)
+{
+    p->edges = 0;
+    for (uint32_t to = 0; to < p->stages; to++) {
+        const struct fgs__stage *s = &p->stage[to];
+
+        for (uint32_t i = 0; i < s->accesses; i++) {
+            if (!s->access[i].write && p->use[s->access[i].use].written)
+                edges_into(p, to, i);
+        }
+    }
+}
+
+/* ----------------------------------------------------------- topological -- */
+
+/* Stages that nothing unplaced precedes are placed, the first given one
+ * first. */
+static fgs_result place(struct fgs__plan *p, uint32_t *rank, uint32_t *before,
+                        fgs_error *err)
+{
+    for (uint32_t i = 0; i < p->edges; i++)
+        before[p->edge[i].to]++;
+    for (uint32_t n = 0; n < p->stages; n++) {
+        uint32_t s = 0;
+
+        while (s < p->stages && (rank[s] != FGS__NOWHERE || before[s]))
+            s++;
+        if (s == p->stages)
+            break;
+        rank[s] = n;
+        for (uint32_t i = 0; i < p->edges; i++) {
+            if (p->edge[i].from == s)
+                before[p->edge[i].to]--;
+        }
+    }
+    for (uint32_t i = 0; i < p->edges; i++) {
+        const struct fgs__edge *e = &p->edge[i];
+
+        if (rank[e->from] == FGS__NOWHERE && rank[e->to] == FGS__NOWHERE)
+            return fgs__plan_broken(
+                err, &p->stage[e->to], &p->use[e->use], UINT64_MAX,
+                "the plan has a cycle: %s reads buffer '%s' that %s writes, "
+                "which waits for it in turn",
+                p->stage[e->to].name, p->use[e->use].name,
+                p->stage[e->from].name);
+    }
+    return FGS_OK;
+}
+
+static void permute(struct fgs__plan *p, const uint32_t *rank,
+                    struct fgs__stage *sorted)
+{
+    for (uint32_t i = 0; i < p->stages; i++)
+        sorted[rank[i]] = p->stage[i];
+    memcpy(p->stage, sorted, p->stages * sizeof *sorted);
+    for (uint32_t i = 0; i < p->edges; i++) {
+        p->edge[i].from = rank[p->edge[i].from];
+        p->edge[i].to = rank[p->edge[i].to];
+    }
+}
+
+/* The longest path: an edge leads upwards. */
+static void measure(struct fgs__plan *p, uint32_t *deep)
+{
+    p->depth = 1;
+    for (uint32_t s = 0; s < p->stages; s++)
+        deep[s] = 1;
+    for (uint32_t s = 0; s < p->stages; s++) {
+        for (uint32_t i = 0; i < p->edges; i++) {
+            const struct fgs__edge *e = &p->edge[i];
+
+            if (e->to == s && deep[e->from] >= deep[s])
+                deep[s] = deep[e->from] + 1;
+        }
+        if (deep[s] > p->depth)
+            p->depth = deep[s];
+    }
+}
+
+fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err)
+{
+    const fgs_allocator *a = &p->dev->alloc;
+    struct fgs__stage *sorted;
+    uint32_t *rank, *before;
+    fgs_result r;
+
+    all_edges(p);
+    p->edge = fgs__zalloc(a, (p->edges + 1) * sizeof *p->edge);
+    rank = fgs__zalloc(a, p->stages * sizeof *rank);
+    before = fgs__zalloc(a, p->stages * sizeof *before);
+    sorted = fgs__zalloc(a, p->stages * sizeof *sorted);
+    r = p->edge && rank && before && sorted ? FGS_OK : fgs__nomem(err);
+    if (r >= 0) {
+        all_edges(p);
+        memset(rank, 0xff, p->stages * sizeof *rank);
+        r = place(p, rank, before, err);
+    } else {
+        p->edges = 0;
+    }
+    if (r >= 0) {
+        permute(p, rank, sorted);
+        measure(p, before);
+    }
+    fgs__free(a, rank);
+    fgs__free(a, before);
+    fgs__free(a, sorted);
+    return r;
+}
