@@ -66,6 +66,7 @@ struct sass_what {
     bool inits; /* it writes the sentinels itself                            */
     bool own;   /* a kernel of the library                                   */
     bool staged; /* it has a ring of stages                                  */
+    bool two;    /* a stage has two operands                                 */
 };
 
 struct sass_broken {

@@ -133,7 +133,8 @@ enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC };
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
-       DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256 };
+       DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256,
+       ONE = 512, TWO = 1024 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -192,6 +193,7 @@ static int conditions(const struct sass_what *w)
         have |= IS_STRONG;
     have |= w->inits ? INITS : DATA;
     have |= w->staged ? STAGED : SINGLE;
+    have |= w->two ? TWO : ONE;
     if (w->own)
         have |= OWN;
     /* a float with -0 for its sentinel: the sign bit alone */

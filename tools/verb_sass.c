@@ -79,6 +79,7 @@ static void what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
     w->cc = d->cc;
     w->weak = strstr(d->stem, "weak");
     w->staged = strstr(d->stem, "_retry");
+    w->two = strstr(d->stem, "_scaled");
     w->own = true;
 }
 
@@ -347,6 +348,7 @@ static bool what_of_file(const struct asked *a, struct sass_entry *e,
     w->inits = a->inits;
     w->own = a->own;
     w->staged = strstr(e->name, "_retry");
+    w->two = strstr(e->name, "_scaled");
     for (w->role = 0; a->role && strcmp(role_names[w->role], a->role);)
         w->role++;
     if (a->engine && fgs_engine_find(a->engine, &w->engine) < 0)

@@ -212,12 +212,8 @@ static fgs_result load(struct fgs__text *t, const struct ask *ask,
                          ask->dir ? ", nor a file of that name in " : "",
                          ask->dir ? ask->dir : "");
     r = check_cc(v, ask->cc, err);
-    if (r == FGS_OK && ask->shape->threads < fgs__variant_least_threads(v))
-        r = fgs__fail(err, FGS_E_SIZE,
-                      "%s has a warp for each role: blocks of %u threads at "
-                      "least, not %u",
-                      v->stem, fgs__variant_least_threads(v),
-                      ask->shape->threads);
+    if (r == FGS_OK)
+        r = fgs__variant_takes(v, ask->shape, err);
     if (r == FGS_OK && ask->dir && !cuda)
         r = load_template(t, ask, v, err);
     if (r < 0 || t->text)

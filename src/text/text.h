@@ -67,7 +67,7 @@ struct fgs__text {
  *          For CUDA C++ STEM.cu, then the template's twin (bulk_consume.cu),
  *          as they stand: their tokens are options of the compiler.
  *
- * FGS_E_INVAL        no text of that stem
+ * FGS_E_INVAL        no text of that stem, or not for that element
  * FGS_E_UNSUPPORTED  the stem's kernel needs what `cc` has not
  * FGS_E_SIZE         the block has fewer threads than the stem's roles take
  * FGS_E_FILE         ptx_dir, or a file in it, could not be read
@@ -137,11 +137,17 @@ struct fgs__variant {
 const struct fgs__variant *fgs__variant_find(const char *stem);
 const struct fgs__variant *fgs__variant_at(uint32_t index);
 
-/* Of a block, where the text has a warp a role. */
-uint32_t fgs__variant_least_threads(const struct fgs__variant *v);
+/*
+ * Is there a text of the variant for a shape?
+ *
+ * FGS_E_SIZE   its roles take a larger block
+ * FGS_E_INVAL  it is for another element alone
+ */
+fgs_result fgs__variant_takes(const struct fgs__variant *v,
+                              const struct fgs__shape *s, fgs_error *err);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 152, FGS__VALUE_MAX = 48 };
+enum { FGS__VARS_MAX = 160, FGS__VALUE_MAX = 48 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];

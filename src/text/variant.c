@@ -2,6 +2,7 @@
 #include "text/text.h"
 
 #include "base/compat.h"
+#include "base/error.h"
 #include "table/record.h"
 #include "table/table.h"
 
@@ -234,11 +235,46 @@ static const char *own_value(const struct fgs__variant *v, const char *name)
     return NULL;
 }
 
-uint32_t fgs__variant_least_threads(const struct fgs__variant *v)
+static uint32_t least_threads(const struct fgs__variant *v)
 {
     const char *value = own_value(v, "LEAST_THREADS");
 
     return value ? (uint32_t)strtoul(value, NULL, 10) : 32;
+}
+
+fgs_result fgs__variant_takes(const struct fgs__variant *v,
+                              const struct fgs__shape *s, fgs_error *err)
+{
+    const char *only = own_value(v, "ONLY_ELEMENT");
+    uint32_t least = least_threads(v);
+
+    if (s->threads < least)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s has a warp for each role: blocks of %u threads at "
+                         "least, not %u",
+                         v->stem, least, s->threads);
+    if (only && strcmp(only, fgs_element_get_info(s->element)->name))
+        return fgs__fail(err, FGS_E_INVAL, "%s is for element %s alone",
+                         v->stem, only);
+    return FGS_OK;
+}
+
+/* A second operand of a stage: a ue8m0 scale for each chunk of the tile, in
+ * whole chunks of its own. */
+static void put_scales(struct fgs__vars *out, const struct fgs__variant *v,
+                       const struct fgs__shape *s)
+{
+    const fgs_element_info *e = fgs_element_get_info(FGS_ELEMENT_UE8M0);
+    uint32_t chunks = s->tile_bytes / FGS__CHUNK_BYTES;
+    uint32_t bytes = (chunks + FGS__CHUNK_BYTES - 1) & ~(FGS__CHUNK_BYTES - 1u);
+    const char *scaled = own_value(v, "IF_SCALED");
+
+    put(out, "SCALE_BYTES", "%u", bytes);
+    put(out, "SCALE_PAD", "%u", bytes - chunks);
+    put(out, "SCALE_REPORT", "%s",
+        fgs_mechanism_get_info(e->mechanism)->qualifier);
+    put(out, "STAGE_BYTES", "%u",
+        s->tile_bytes + (scaled && !*scaled ? bytes : 0));
 }
 
 /* Of texts with a warp a role: a stage is filled by several copies, the last
@@ -257,6 +293,7 @@ static void put_ring(struct fgs__vars *out, const struct fgs__variant *v,
     put(out, "BOX_BYTES", "%u", box * FGS__CHUNK_BYTES);
     put(out, "BARS", "%u", bars);
     put(out, "ALL_BARS", "%u", bars * FGS__STAGES_MOST);
+    put_scales(out, v, s);
     put(out, "WORKERS", "%u", workers);
     put(out, "WORKER_WARPS", "%u", workers / 32);
 }

@@ -104,6 +104,7 @@ struct args {
     uint32_t fault_chunk;
     uint32_t grid, block; /* 0 = a block a tile, 256 threads */
     uint32_t shared;      /* dynamic bytes; 0 = a tile       */
+    CUdeviceptr mid2;     /* second operand                  */
     int pdl;
     int unseen; /* no statistics are kept */
     int traced; /* rows at g.trace */
@@ -119,7 +120,7 @@ static inline void launch_function(CUstream stream, CUfunction f,
         .p_stat = a.unseen ? 0 : g.stat + role * sizeof(struct fgs__stat),
         .p_trace = a.traced ? g.trace : 0,
         .p_bound_ns = a.bound_ns, .p_max_tries = a.max_tries,
-        .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
+        .p_mid2 = a.mid2, .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
         .p_fault_chunk = a.fault_chunk, .p_round = 1
     };
     void *params[] = {

@@ -160,7 +160,8 @@ static void bound_on_tries_is_exact(void **state)
             assert_int_equal(g.rec->stage, 1);
             assert_int_equal(g.rec->chunk, 255);
             assert_int_equal(g.rec->tries, bounds[n]);
-            assert_int_equal(get_stat(FGS_ROLE_CONSUMER).reissues, bounds[n] - 1);
+            assert_int_equal(get_stat(FGS_ROLE_CONSUMER).reissues,
+                             bounds[n] - 1);
         }
     }
 }
