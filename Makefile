@@ -71,7 +71,7 @@ OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o $(B)/gen/forms.o \
         $(foreach l,$(LEVELS),$(LANES:%.c=$(B)/%.$(l).o))
 TOOLS = $(wildcard tools/*.c)
 TOBJ  = $(TOOLS:%.c=$(B)/%.o)
-PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in))
+PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in ptx/*.ptx.inc))
 PUBLIC = $(wildcard include/fgs/*.h include/fgs/*.cuh)
 DEVICE = $(wildcard include/fgs/device/*.cuh)
 

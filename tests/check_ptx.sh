@@ -11,9 +11,20 @@ code=0
 params=$(sed -n 's/^PARAM(\(p_[a-z_0-9]*\), *\(u[0-9]*\),.*/\1 .\2/p' \
     src/table/param.def)
 
+# A template with the files that it includes.
+expand() {
+    awk '/^@INCLUDE / {
+            file = "ptx/" substr($2, 1, length($2) - 1)
+            while ((getline line < file) > 0) print line
+            close(file)
+            next
+        }
+        { print }' "$1"
+}
+
 for f in ptx/*.ptx ptx/*.ptx.in; do
     [ -f "$f" ] || continue
-    why=$(awk -v params="$params" -v file="${f#ptx/}" '
+    why=$(expand "$f" | awk -v params="$params" -v file="${f#ptx/}" '
     function bad(text) { if (++faults < 4) printf "line %d: %s; ", NR, text }
     BEGIN {
         np = split(params, want, "\n")
@@ -106,7 +117,7 @@ for f in ptx/*.ptx ptx/*.ptx.in; do
         if (at < (plain ? 8 : 9)) bad("a field is missing")
         for (t in used) if (!(t in listed)) bad("token " t " is not listed")
         for (t in listed) if (!(t in used)) bad("token " t " is not used")
-    }' "$f" 2>&1) || why="$why awk failed"
+    }' 2>&1) || why="$why awk failed"
     if [ -z "$why" ]; then
         echo "ok $f"
     else

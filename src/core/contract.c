@@ -18,19 +18,24 @@ enum { PARAMS = sizeof params / sizeof params[0] };
 static fgs_result broken(const struct fgs__kernel *k, struct fgs__ptx_pos pos,
                          fgs_error *err, const char *text, const char *name)
 {
-    return fgs__fail_at(err, FGS_E_CONTRACT, k->text.file, pos.line,
-                        pos.column, "%s %s", text, name);
+    const char *file = fgs__text_place(&k->text, &pos.line);
+
+    return fgs__fail_at(err, FGS_E_CONTRACT, file, pos.line, pos.column,
+                        "%s %s", text, name);
 }
 
 static fgs_result check_params(const struct fgs__kernel *k,
                                const struct fgs__ptx_func *f, fgs_error *err)
 {
     const struct fgs__ptx_sym *s = f->params;
+    struct fgs__ptx_pos at = f->pos;
+    const char *file;
 
     for (int i = 0; i < PARAMS; i++, s = s->next) {
+        at = s ? s->pos : at;
+        file = fgs__text_place(&k->text, &at.line);
         if (!s)
-            return fgs__fail_at(err, FGS_E_CONTRACT, k->text.file, f->pos.line,
-                                f->pos.column,
+            return fgs__fail_at(err, FGS_E_CONTRACT, file, at.line, at.column,
                                 "entry %s has %d parameters; a %s kernel has "
                                 "%d, the next is .%s %s",
                                 f->name, i, fgs__roles[k->role].name,
@@ -41,8 +46,7 @@ static fgs_result check_params(const struct fgs__kernel *k,
         if ((k->shape.language == FGS_LANGUAGE_PTX &&
              strcmp(s->name, params[i].name)) || s->type != params[i].type ||
             s->vec || s->bytes != fgs__ptx_types[s->type].bits / 8)
-            return fgs__fail_at(err, FGS_E_CONTRACT, k->text.file, s->pos.line,
-                                s->pos.column,
+            return fgs__fail_at(err, FGS_E_CONTRACT, file, at.line, at.column,
                                 "parameter %d of entry %s is .%s %s%s; it must "
                                 "be .%s %s",
                                 i + 1, f->name, fgs__ptx_types[s->type].word,
@@ -61,6 +65,8 @@ static fgs_result check_block(const struct fgs__kernel *k,
                               const struct fgs__ptx_func *f, fgs_error *err)
 {
     uint32_t req = f->reqntid[0], max = f->maxntid[0];
+    struct fgs__ptx_pos at = f->pos;
+    const char *file = fgs__text_place(&k->text, &at.line);
 
     for (int i = 1; i < 3; i++) {
         req *= f->reqntid[i] ? f->reqntid[i] : 1;
@@ -69,8 +75,7 @@ static fgs_result check_block(const struct fgs__kernel *k,
     if ((!req || (req == k->shape.threads && f->reqntid[0] == req)) &&
         (!max || max >= k->shape.threads))
         return FGS_OK;
-    return fgs__fail_at(err, FGS_E_CONTRACT, k->text.file, f->pos.line,
-                        f->pos.column,
+    return fgs__fail_at(err, FGS_E_CONTRACT, file, at.line, at.column,
                         "entry %s does not run with blocks of %u threads",
                         f->name, k->shape.threads);
 }

@@ -41,13 +41,16 @@ static fgs_result bad_text(const struct fgs__kernel *k,
                            fgs_error *err)
 {
     const struct fgs__ptx_diag *first = &diags->item[0];
+    uint32_t line;
+    const char *file;
     char more[48] = "";
 
     if (r == FGS_E_NOMEM || !diags->count)
         return fgs__nomem(err);
+    line = first->pos.line;
+    file = fgs__text_place(&k->text, &line);
     if (r == FGS_E_PTXVERSION)
-        return fgs__fail_at(err, r, k->text.file, first->pos.line,
-                            first->pos.column,
+        return fgs__fail_at(err, r, file, line, first->pos.column,
                             "PTX %d.%d is newer than this library knows "
                             "(%d.%d)",
                             diags->newer_version / 10,
@@ -56,8 +59,8 @@ static fgs_result bad_text(const struct fgs__kernel *k,
                             FGS__PTX_VERSION_MAX % 10);
     if (diags->count > 1)
         snprintf(more, sizeof more, " (and %u more)", diags->count - 1);
-    return fgs__fail_at(err, r, k->text.file, first->pos.line,
-                        first->pos.column, "%s%s", first->text, more);
+    return fgs__fail_at(err, r, file, line, first->pos.column, "%s%s",
+                        first->text, more);
 }
 
 /* What a block has without asking: beyond it the driver wants to be told. */

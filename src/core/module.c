@@ -54,6 +54,7 @@ static fgs_result refused(const struct fgs__kernel *k, fgs_error *err,
 {
     const char *name = r != CUDA_SUCCESS
         ? fgs__cu_error_name(&k->dev->cu, r) : "FGS_E_JIT";
+    const char *file = NULL;
     uint32_t line, column;
     char text[512];
     int placed = fgs__log_place(log, &line, &column, text, sizeof text);
@@ -65,7 +66,9 @@ static fgs_result refused(const struct fgs__kernel *k, fgs_error *err,
     if (!text[0])
         snprintf(text, sizeof text, "no reason given");
     if (placed)
-        fgs__fail_at(err, FGS_E_JIT, k->text.file, line, column,
+        file = fgs__text_place(&k->text, &line);
+    if (placed)
+        fgs__fail_at(err, FGS_E_JIT, file, line, column,
                      "%s (refused by %s, %s)", text, who, name);
     else
         fgs__fail(err, FGS_E_JIT, "%s: %s (refused by %s, %s)", k->text.file,
@@ -80,10 +83,12 @@ static fgs_result refused(const struct fgs__kernel *k, fgs_error *err,
 static fgs_result too_new(const struct fgs__kernel *k,
                           const struct fgs__ptx_module *m, fgs_error *err)
 {
+    uint32_t line = m->version_pos.line;
+    const char *file = fgs__text_place(&k->text, &line);
     char who[800];
 
-    return fgs__fail_at(err, FGS_E_PTXVERSION, k->text.file,
-                        m->version_pos.line, m->version_pos.column,
+    return fgs__fail_at(err, FGS_E_PTXVERSION, file, line,
+                        m->version_pos.column,
                         "the text is PTX %d.%d: %s", m->version / 10,
                         m->version % 10,
                         fgs__device_assemblers(k->dev, who, sizeof who));

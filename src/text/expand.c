@@ -63,6 +63,16 @@ fgs_result fgs__text_check(const char *src, size_t len, const char *file,
                    "a NUL byte in the text", NULL, 0);
 }
 
+/* A line of its own, which fgs__text_include replaces. */
+static int is_include(const struct job *j, size_t at)
+{
+    static const char mark[] = "@INCLUDE ";
+
+    return (at == 0 || j->src[at - 1] == '\n') &&
+        j->len - at >= sizeof mark - 1 &&
+        !memcmp(j->src + at, mark, sizeof mark - 1);
+}
+
 /* Once with out NULL to measure and check, once to write. */
 static fgs_result walk(const struct job *j, char *out, size_t *out_len,
                        fgs_error *err)
@@ -75,7 +85,8 @@ static fgs_result walk(const struct job *j, char *out, size_t *out_len,
         put = src + i;
         size = 1;
         end = i + 1;
-        if (src[i] == '@' && end < j->len && is_first(src[end])) {
+        if (src[i] == '@' && end < j->len && is_first(src[end]) &&
+            !is_include(j, i)) {
             while (end < j->len && is_name(src[end]))
                 end++;
             if (end == j->len || src[end] != '@')

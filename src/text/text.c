@@ -6,6 +6,7 @@
 #include "table/table.h"
 #include "text/embed.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -104,10 +105,12 @@ static fgs_result expand(struct fgs__text *t, const struct fgs__variant *v,
                          fgs_error *err)
 {
     struct fgs__vars vars;
+    fgs_result r;
 
     fgs__variant_vars(&vars, v, ask->shape, ask->cc);
-    return fgs__text_expand(&t->text, &t->len, src, len, vars.var, vars.count,
-                            t->file, &t->alloc, err);
+    r = fgs__text_expand(&t->text, &t->len, src, len, vars.var, vars.count,
+                         t->file, &t->alloc, err);
+    return r < 0 ? r : fgs__text_include(t, &vars, ask->dir, err);
 }
 
 /* "bulk_consume.cu" of "bulk_consume.ptx.in". */
@@ -267,6 +270,7 @@ void fgs__text_stamp(struct fgs__stamp *out, const char *stem,
     const struct ask ask = { stem, ptx_dir, 0, shape };
     const struct fgs__variant *v = fgs__variant_find(stem);
     char name[64], ext[32];
+    size_t n = 2;
 
     memset(out, 0, sizeof *out);
     if (!ptx_dir || !*ptx_dir || !is_stem(stem))
@@ -279,6 +283,12 @@ void fgs__text_stamp(struct fgs__stamp *out, const char *stem,
     if (shape->language == FGS_LANGUAGE_CUDA)
         twin_of(v, name);
     stamp_file(&out->file[1], ptx_dir, name, "");
+    for (const struct fgs__embedded *e = fgs__embedded; e->name; e++) {
+        if (!strstr(e->name, ".ptx.inc"))
+            continue;
+        assert(n < FGS__TEXT_FILES);
+        stamp_file(&out->file[n++], ptx_dir, e->name, "");
+    }
 }
 
 void fgs__text_free(struct fgs__text *t)
@@ -286,6 +296,7 @@ void fgs__text_free(struct fgs__text *t)
     if (t->alloc.release) {
         fgs__free(&t->alloc, t->text);
         fgs__free(&t->alloc, t->file);
+        fgs__text_drop_parts(t);
     }
     memset(t, 0, sizeof *t);
 }

@@ -47,11 +47,21 @@ uint64_t fgs__shape_in_bytes(const struct fgs__shape *s);
 /* Give-up records hold this chunk when none of the tile was bad any more. */
 #define FGS__NO_CHUNK UINT32_MAX
 
+/* Lines of a text that come from a file that its template includes. */
+struct fgs__part {
+    uint32_t line, lines;
+    char *file;
+};
+
+enum { FGS__TEXT_PARTS = 32 };
 struct fgs__text {
     char *text;  /* NUL behind `len` bytes, none inside                      */
     size_t len;
     char *file;  /* for messages: "DIR/NAME" or "<STEM.ptx>"; lines of the
-                    text are lines of that file                              */
+                    text are lines of that file, where fgs__text_place does
+                    not say otherwise                                        */
+    struct fgs__part part[FGS__TEXT_PARTS];
+    size_t parts;
     fgs_allocator alloc;
 };
 
@@ -82,10 +92,13 @@ fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
 /* Accepts a zeroed struct. */
 void fgs__text_free(struct fgs__text *t);
 
+/* The file that a line of the text is from; *line becomes its line there. */
+const char *fgs__text_place(const struct fgs__text *t, uint32_t *line);
+
 /* The state of the files that a stem's text is looked for in: equal stamps,
  * unchanged files.  A text that was renamed over another differs by its inode,
  * whatever its time is. */
-enum { FGS__TEXT_FILES = 2 };
+enum { FGS__TEXT_INCLUDES = 12, FGS__TEXT_FILES = 2 + FGS__TEXT_INCLUDES };
 struct fgs__stamp {
     struct fgs__file_stamp {
         uint64_t there, device, inode, size, mtime_s, mtime_ns;
@@ -103,8 +116,9 @@ struct fgs__var {
 
 /*
  * Replace every @NAME@ of `src` (NAME = capitals, digits, _).  An @ that no
- * capital follows stands for itself: a guard is @%p.  Values hold no newline,
- * so lines keep their numbers.  The result has a NUL behind *out_len bytes.
+ * capital follows stands for itself: a guard is @%p.  A line "@INCLUDE NAME@"
+ * stays for fgs__text_include.  Values hold no newline, so lines keep their
+ * numbers.  The result has a NUL behind *out_len bytes.
  *
  * FGS_E_PTX  unknown or unterminated token, or a NUL: file, line, column
  */
@@ -155,5 +169,16 @@ struct fgs__vars {
 };
 void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
                        const struct fgs__shape *shape, int cc);
+
+/*
+ * Put the file NAME, expanded, in place of each line "@INCLUDE NAME@" of
+ * t->text: out of `dir` (NULL = none) when it is there, else the library's.  A
+ * file that is included includes none.
+ *
+ * FGS_E_PTX  no such file, or one of its tokens is bad
+ */
+fgs_result fgs__text_include(struct fgs__text *t, const struct fgs__vars *vars,
+                             const char *dir, fgs_error *err);
+void fgs__text_drop_parts(struct fgs__text *t);
 
 #endif

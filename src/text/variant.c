@@ -317,6 +317,7 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
         target = c->target;
     out->count = 0;
     put(out, "STEM", "%s", v->stem);
+    put(out, "ROLE", "%u", (unsigned)v->role);
     put(out, "VERSION", "%d.%d", ptx / 10, ptx % 10);
     put(out, "TARGET", "%s", target);
     flag(out, "IF_PDL", pdl);

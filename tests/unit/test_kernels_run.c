@@ -159,7 +159,7 @@ static void check_rows(const char *name, fgs_role role, uint32_t tiles)
         int waits = role == FGS_ROLE_CONSUMER;
 
         if (t->start > t->end || t->tries != (uint32_t)waits || t->sm > 1000 ||
-            (waits ? t->ready < t->start || t->ready > t->end : t->ready != 0))
+            (waits ? t->ready <= t->start || t->ready > t->end : t->ready != 0))
             fail_msg("%s: row %u: %llu, %llu, %llu ns, sm %u, %u tries", name,
                      i, (unsigned long long)t->start,
                      (unsigned long long)t->ready, (unsigned long long)t->end,

@@ -49,7 +49,7 @@ static int drop_dir(void **state)
 {
     static const char *const names[] = {
         "poll_consume.ptx", "poll_consume.ptx.in", "scale_produce.ptx.in",
-        "mine.ptx", "file",
+        "mine.ptx", "file", "use.ptx.inc",
     };
 
     (void)state;
@@ -114,6 +114,63 @@ static void template_in_the_directory_is_expanded(void **state)
                                 "0x80000000 0 16 1 256");
     assert_string_equal(t.file, in_dir("scale_produce.ptx.in"));
     fgs__text_free(&t);
+}
+
+static void check_place(const struct fgs__text *t, uint32_t line,
+                        const char *file, uint32_t want)
+{
+    assert_string_equal(fgs__text_place(t, &line), file);
+    assert_int_equal(line, want);
+}
+
+static void lines_of_a_file_that_is_included_are_its_own(void **state)
+{
+    static const char bad[] = "a\nb @INCLUDE use.ptx.inc@\n";
+    static const char src[] = "a\n@INCLUDE use.ptx.inc@\nb\n"
+                              "@INCLUDE use.ptx.inc@\n"
+                              "@INCLUDE scan.ptx.inc@\nc";
+    struct fgs__text t;
+    uint32_t end;
+
+    (void)state;
+    /* an INCLUDE that does not begin its line is a token like others */
+    put_file("poll_consume.ptx.in", bad, sizeof bad - 1);
+    put_file("use.ptx.inc", "1 @THREADS@\n2\n", 14);
+    assert_int_equal(from_dir("poll_consume", 90, &t, NULL), FGS_E_PTX);
+    put_file("poll_consume.ptx.in", src, sizeof src - 1);
+    assert_int_equal(from_dir("poll_consume", 90, &t, NULL), FGS_OK);
+    assert_int_equal(strncmp(t.text, "a\n1 256\n2\nb\n1 256\n2\n//", 22), 0);
+    assert_int_equal(strlen(t.text), t.len);
+    check_place(&t, 1, in_dir("poll_consume.ptx.in"), 1);
+    check_place(&t, 2, in_dir("use.ptx.inc"), 1);
+    check_place(&t, 3, in_dir("use.ptx.inc"), 2);
+    check_place(&t, 4, in_dir("poll_consume.ptx.in"), 3);
+    check_place(&t, 6, in_dir("use.ptx.inc"), 2);
+    check_place(&t, 7, "<scan.ptx.inc>", 1);
+    for (end = 1; strcmp(fgs__text_place(&t, &end), in_dir("use.ptx.inc"));)
+        end++;
+    end = 1;
+    for (const char *s = t.text; *s; s++)
+        end += *s == '\n';
+    check_place(&t, end, in_dir("poll_consume.ptx.in"), 6);
+    fgs__text_free(&t);
+}
+
+static void bad_file_that_is_included_is_named(void **state)
+{
+    struct fgs__text t;
+    fgs_error err;
+    char want[300];
+
+    (void)state;
+    put_file("poll_consume.ptx.in", "a\n@INCLUDE no.inc@\n", 19);
+    assert_int_equal(from_dir("poll_consume", 90, &t, &err), FGS_E_PTX);
+    assert_non_null(strstr(err.text, "includes no.inc, which is not there"));
+    put_file("use.ptx.inc", "\n\n @FOO@", 8);
+    assert_int_equal(from_dir("bulk_consume", 90, &t, &err), FGS_E_PTX);
+    snprintf(want, sizeof want, "%s:3:2: unknown token @FOO@",
+             in_dir("use.ptx.inc"));
+    assert_string_equal(err.text, want);
 }
 
 static void bad_template_is_named_with_its_place(void **state)
@@ -242,6 +299,8 @@ int main(void)
         IN_DIR(plain_file_is_taken_as_it_stands),
         IN_DIR(file_of_an_unknown_stem_is_found),
         IN_DIR(template_in_the_directory_is_expanded),
+        IN_DIR(lines_of_a_file_that_is_included_are_its_own),
+        IN_DIR(bad_file_that_is_included_is_named),
         IN_DIR(bad_template_is_named_with_its_place),
         IN_DIR(unreadable_file_is_an_error_that_names_it),
         IN_DIR(missing_directory_is_an_error),
