@@ -1,5 +1,6 @@
 /* verb_run.c -- fgs run: the guide's example, verified */
 #include "run.h"
+#include "run_pipeline.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@ const char usage_run[] =
     "  --provider cuda|sim  a GPU or the software device; default: a GPU that\n"
     "                       can run an engine, else the software device\n"
     "  --device N           its N-th device (default 0)\n"
+    "  --pipeline NAME      a consumer with several tiles in flight; it has\n"
+    "                       other options: fgs run --pipeline NAME --help\n"
     "  --engine NAME        auto, report, bulk, poll or async (default auto)\n"
     "  --element NAME       what the tiles hold (default f32)\n"
     "  --mechanism WORDS    report mechanism, which must be the element's\n"
@@ -209,6 +212,17 @@ static void expect(const struct run_asked *a, const uint32_t *in,
     fgs_ref_consume(a->element, room, want, a->tiles, a->tile_bytes);
 }
 
+static bool is_pipeline(int argc, char **argv)
+{
+    int i;
+
+    for (i = 1; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--pipeline") ||
+            !strncmp(argv[i], "--pipeline=", 11))
+            return true;
+    return false;
+}
+
 int verb_run(int argc, char **argv)
 {
     struct run_asked a = {.engine = "auto", .element_name = "f32",
@@ -219,8 +233,10 @@ int verb_run(int argc, char **argv)
     unsigned char *want = NULL, *out = NULL;
     uint32_t *in = NULL;
     size_t bytes;
-    int code = ask(argc, argv, &a);
+    int code = is_pipeline(argc, argv) ? -2 : ask(argc, argv, &a);
 
+    if (code == -2)
+        return run_pipeline(argc, argv);
     if (code < 0)
         code = fetch(&a, &in);
     if (code < 0 && a.inject)

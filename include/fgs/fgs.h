@@ -138,6 +138,7 @@ typedef struct fgs_error {
     uint64_t block, tile;
     uint32_t chunk;        /* first chunk of the tile that held the sentinel */
     uint8_t bits[16];      /* the chunk's bytes in memory order              */
+    uint32_t stage;        /* of a pipeline: the one that held the tile      */
     uint64_t tries, elapsed_ns;
 } fgs_error;
 
@@ -232,6 +233,20 @@ FGS_API const char *fgs_engine_name(fgs_engine e); /* "auto", "report" ...   */
 FGS_API fgs_result fgs_engine_find(const char *name, fgs_engine *out);
 FGS_API fgs_result fgs_element_find(const char *name, fgs_element *out);
 FGS_API fgs_result fgs_mechanism_find(const char *name, fgs_mechanism *out);
+
+/* Pipelines: kernels with more than one tile in flight (guide 4.6.7). */
+typedef struct fgs_pipeline_info {
+    const char *name;
+    const char *stems;     /* of its texts, a blank between                  */
+    const char *engines;   /* that it serves, a blank between; the first one
+                              is the default                                 */
+    int32_t cc;            /* lowest compute capability times ten            */
+    uint32_t stages_min;   /* tiles that a block has in flight               */
+    uint32_t stages_max;
+    const char *purpose;   /* one line                                       */
+} fgs_pipeline_info;
+/* The index-th row, NULL past the last.  Owner: static.  Threads: any. */
+FGS_API const fgs_pipeline_info *fgs_pipeline_get_info(uint32_t index);
 
 /* ------------------------------------------------ allocator, log, device -- */
 
@@ -515,6 +530,8 @@ typedef struct fgs_ptx_desc {
     uint32_t threads;    /* of a block, multiple of 32       (default 256)   */
     fgs_language language; /* CUDA: the twin, whose tokens are -D options of
                             the compiler                     (default PTX)   */
+    uint32_t stages;     /* of a pipeline's text, 1 to 8     (default 2)     */
+    uint32_t reserved;
 } fgs_ptx_desc;
 
 /*
@@ -675,6 +692,37 @@ typedef struct fgs_receipt {
 } fgs_receipt;
 FGS_API fgs_result fgs_plan_get_receipt(const fgs_plan *plan, fgs_receipt *out,
                                         fgs_error *err);
+
+/* ---------------------------------------------- kernels without a plan -- */
+
+/*
+ * Memory of kernels of the library that the caller launches by itself, by
+ * their texts' parameters: the board in device memory, zeroed, with p_ctl at
+ * its start and each role's p_stat behind it; the record in host memory that
+ * the device sees, zeroed, p_rec.
+ */
+enum {
+    FGS_BOARD_PRODUCER = 128, FGS_BOARD_CONSUMER = 256, FGS_BOARD_BYTES = 512,
+    FGS_RECORD_BYTES = 256
+};
+
+typedef struct fgs_counts {
+    size_t size;            /* in: sizeof(fgs_counts)                        */
+    uint64_t reissues;      /* copies or loads that were repeated            */
+    int32_t overlap;        /* a consumer block started before the last
+                               producer block ended                          */
+    int32_t aborted;        /* somebody gave up                              */
+} fgs_counts;
+
+/* What a board, copied to the host, says.  Threads: any. */
+FGS_API fgs_result fgs_board_read(const void *board, fgs_counts *out);
+
+/*
+ * What a record says, as fgs_plan_wait does: FGS_OK = nothing, FGS_E_LEAK,
+ * FGS_E_SENTINEL.  The names are for the text.  Threads: any.
+ */
+FGS_API fgs_result fgs_record_read(const void *record, const char *kernel,
+                                   const char *buffer, fgs_error *err);
 
 #ifdef __cplusplus
 }

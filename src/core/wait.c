@@ -3,72 +3,6 @@
 
 /* ------------------------------------------------------------- give-up -- */
 
-static const char *giveup_text(uint32_t code)
-{
-    switch (code) {
-#define GIVEUP(id, value, text)                                                \
-    case value:                                                                \
-        return text;
-#include "table/record.def"
-    default:
-        return "for an unknown reason";
-    }
-}
-
-static void write_bits(const struct fgs__rec *rec, uint8_t bits[16])
-{
-    memcpy(bits, &rec->bits0, 8);
-    memcpy(bits + 8, &rec->bits1, 8);
-}
-
-static void write_place(const struct fgs__rec *rec, char *text, size_t size)
-{
-    uint8_t bits[16];
-    size_t n;
-
-    if (rec->code == FGS__GIVEUP_SENTINEL) {
-        snprintf(text, size, " chunk %u", rec->chunk);
-        return;
-    }
-    if (rec->code == FGS__GIVEUP_LANDING) {
-        text[0] = '\0';
-        return;
-    }
-    if (rec->chunk == FGS__NO_CHUNK) {
-        snprintf(text, size, ", which has no sentinel any more");
-        return;
-    }
-    n = (size_t)snprintf(text, size, " chunk %u", rec->chunk);
-    write_bits(rec, bits);
-    for (int i = 0; i < 16 && n + 4 < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%02x", i ? " " : " (",
-                              bits[i]);
-    snprintf(text + n, size - n, ")");
-}
-
-/* The sentence of a producer that refuses a result, or of a wait that ended. */
-static fgs_result tell(const struct fgs__rec *rec, const char *kernel,
-                       const char *buffer, const char *place, fgs_error *err)
-{
-    if (rec->code == FGS__GIVEUP_SENTINEL)
-        return fgs__fail(err, FGS_E_SENTINEL,
-                         "%s, block %llu: buffer '%s' tile %llu%s was not "
-                         "stored: of the f32 input 0x%08x %s",
-                         kernel, (unsigned long long)rec->block, buffer,
-                         (unsigned long long)rec->tile, place,
-                         (unsigned)rec->bits0, giveup_text(rec->code));
-    return fgs__fail(err, FGS_E_LEAK,
-                     "%s, block %llu: buffer '%s' tile %llu%s %s for "
-                     "%llu.%03llu ms and %llu tries: %s",
-                     kernel, (unsigned long long)rec->block, buffer,
-                     (unsigned long long)rec->tile, place,
-                     rec->code == FGS__GIVEUP_LANDING ? "was waited for"
-                                                      : "kept its sentinel",
-                     (unsigned long long)(rec->elapsed_ns / 1000000),
-                     (unsigned long long)(rec->elapsed_ns / 1000 % 1000),
-                     (unsigned long long)rec->tries, giveup_text(rec->code));
-}
-
 /* The stage that recorded why it gave up, NOWHERE = none did. */
 static uint32_t who_gave_up(const struct fgs__plan *p)
 {
@@ -94,28 +28,13 @@ static const char *buffer_of(const struct fgs__plan *p, uint32_t stage)
 
 static fgs_result gave_up(struct fgs__plan *p, uint32_t stage, fgs_error *err)
 {
-    const struct fgs__rec *rec = &p->rec[stage];
-    const char *kernel = p->stage[stage].entry;
-    const char *buffer = buffer_of(p, stage);
-    char place[96];
-    fgs_result r;
+    fgs_error e;
+    fgs_result r = fgs_record_read(&p->rec[stage], p->stage[stage].entry,
+                                   buffer_of(p, stage), &e);
 
-    write_place(rec, place, sizeof place);
-    fgs__log(&p->dev->log, FGS__LOG_RUN_GAVE_UP,
-             "%s block %llu: buffer '%s' tile %llu%s", kernel,
-             (unsigned long long)rec->block, buffer,
-             (unsigned long long)rec->tile, place);
-    r = tell(rec, kernel, buffer, place, err);
-    if (!err)
-        return r;
-    snprintf(err->kernel, sizeof err->kernel, "%.63s", kernel);
-    snprintf(err->buffer, sizeof err->buffer, "%s", buffer);
-    err->block = rec->block;
-    err->tile = rec->tile;
-    err->chunk = rec->chunk;
-    write_bits(rec, err->bits);
-    err->tries = rec->tries;
-    err->elapsed_ns = rec->elapsed_ns;
+    fgs__log(&p->dev->log, FGS__LOG_RUN_GAVE_UP, "%s", e.text);
+    if (err)
+        *err = e;
     return r;
 }
 

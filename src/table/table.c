@@ -85,6 +85,13 @@ static const struct fgs__launch_attr attrs[] = {
 #undef LATTR
 };
 
+static const fgs_pipeline_info pipelines[] = {
+#define PIPELINE(id, name, stems, engines, cc, lo, hi, purpose)                \
+    { name, stems, engines, cc, lo, hi, purpose },
+#include "table/pipeline.def"
+#undef PIPELINE
+};
+
 /* A row without a public constant does not compile above; a constant without
  * a row shows here. */
 #define ONE(...) +1
@@ -119,6 +126,27 @@ const struct fgs__format *fgs__element_format(fgs_element e)
 const char *fgs_engine_name(fgs_engine e)
 {
     return (unsigned)e < FGS_ENGINE_COUNT ? fgs__engines[e].name : NULL;
+}
+
+const fgs_pipeline_info *fgs_pipeline_get_info(uint32_t index)
+{
+    return index < COUNT(pipelines) ? &pipelines[index] : NULL;
+}
+
+const fgs_pipeline_info *fgs__pipeline_of(const char *stem)
+{
+    size_t len = strlen(stem);
+
+    for (size_t i = 0; i < COUNT(pipelines); i++) {
+        for (const char *s = pipelines[i].stems; *s; s += *s == ' ') {
+            size_t n = strcspn(s, " ");
+
+            if (n == len && !memcmp(s, stem, n))
+                return &pipelines[i];
+            s += n;
+        }
+    }
+    return NULL;
 }
 
 uint32_t fgs_role_registers(fgs_role role, fgs_engine engine)

@@ -108,6 +108,10 @@ const struct fgs__format *fgs__element_format(fgs_element e);
  */
 fgs_result fgs__pair_check(fgs_element e, fgs_mechanism m, fgs_error *err);
 
+/* The pipeline that a text belongs to, NULL = none: its kernels have a tile a
+ * stage in shared memory. */
+const fgs_pipeline_info *fgs__pipeline_of(const char *stem);
+
 /* The row of a compute capability, or of the newest one below it, in the same
  * major version where that has one; NULL for one older than all rows. */
 const struct fgs__arch *fgs__arch_find(int cc);

@@ -4,7 +4,8 @@
 #include "text/text.h"
 
 /* Barriers and flags of a kernel stand beside its tile. */
-enum { OTHER_SHARED = 128, WARP = 32, MOST_THREADS = 1024 };
+enum { OTHER_SHARED = 128, STAGE_SHARED = 64, WARP = 32, MOST_THREADS = 1024,
+       MOST_STAGES = 8 };
 
 static fgs_result check_saturate(const struct fgs__shape *s, fgs_error *err)
 {
@@ -56,5 +57,30 @@ fgs_result fgs__shape_check(const struct fgs__shape *s, int cc, fgs_error *err)
                          "a block of %u threads: whole warps are needed, 32 to "
                          "1024 threads",
                          s->threads);
+    if (!s->stages || s->stages > MOST_STAGES)
+        return fgs__fail(err, FGS_E_SIZE, "%u stages: 1 to %d are possible",
+                         s->stages, MOST_STAGES);
     return check_saturate(s, err);
+}
+
+fgs_result fgs__shape_stages(const struct fgs__shape *s, const char *stem,
+                             int cc, fgs_error *err)
+{
+    const fgs_pipeline_info *p = fgs__pipeline_of(stem);
+    const struct fgs__arch *arch = fgs__arch_find(cc);
+    uint32_t most, room = OTHER_SHARED + s->stages * STAGE_SHARED;
+
+    if (!p || !arch)
+        return FGS_OK;
+    if (s->stages < p->stages_min || s->stages > p->stages_max)
+        return fgs__fail(err, FGS_E_SIZE, "pipeline %s has %u to %u stages, "
+                         "not %u",
+                         p->name, p->stages_min, p->stages_max, s->stages);
+    most = arch->block_smem_kib * 1024 - room;
+    if ((uint64_t)s->tile_bytes * s->stages <= most)
+        return FGS_OK;
+    return fgs__fail(err, FGS_E_SIZE,
+                     "%u stages of %u bytes: %u bytes in all fit into the "
+                     "shared memory of a block on compute capability %d.%d",
+                     s->stages, s->tile_bytes, most, cc / 10, cc % 10);
 }

@@ -217,6 +217,8 @@ static fgs_result load(struct fgs__text *t, const struct ask *ask,
     r = check_cc(v, ask->cc, err);
     if (r == FGS_OK)
         r = fgs__variant_takes(v, ask->shape, err);
+    if (r == FGS_OK)
+        r = fgs__shape_stages(ask->shape, ask->stem, ask->cc, err);
     if (r == FGS_OK && ask->dir && !cuda)
         r = load_template(t, ask, v, err);
     if (r < 0 || t->text)
@@ -326,15 +328,19 @@ fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,
                           fgs_error *err)
 {
     struct fgs__shape shape = fgs__shape_default;
+    fgs_ptx_desc all = { 0 };
     struct fgs__text t;
     fgs_result r;
 
     if (!d || !size || (!buf && *size))
         return fgs__fail(err, FGS_E_NULL, "fgs_ptx_expand: %s is NULL",
                          !d ? "desc" : !size ? "size" : "buf");
-    r = fgs__check_size(err, "fgs_ptx_desc", d, d->size, sizeof *d, sizeof *d);
+    r = fgs__check_size(err, "fgs_ptx_desc", d, d->size,
+                        offsetof(fgs_ptx_desc, stages), sizeof *d);
     if (r < 0)
         return r;
+    memcpy(&all, d, d->size < sizeof all ? d->size : sizeof all);
+    d = &all;
     if (!d->stem)
         return fgs__fail(err, FGS_E_NULL, "fgs_ptx_desc.stem is NULL");
     shape.element = d->element;
@@ -344,6 +350,8 @@ fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,
         shape.tile_bytes = d->tile_bytes;
     if (d->threads)
         shape.threads = d->threads;
+    if (d->stages)
+        shape.stages = d->stages;
     if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);

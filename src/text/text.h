@@ -26,8 +26,9 @@ struct fgs__shape {
     fgs_saturate saturate;
     uint32_t tile_bytes, threads;
     fgs_language language;
+    uint32_t stages; /* of a pipeline's texts; the others have one tile       */
 };
-/* f32, 4096 bytes, 256 threads. */
+/* f32, 4096 bytes, 256 threads, 2 stages. */
 extern const struct fgs__shape fgs__shape_default;
 
 /*
@@ -35,10 +36,16 @@ extern const struct fgs__shape fgs__shape_default;
  *
  * FGS_E_INVAL  element, saturation or threads are none
  * FGS_E_ALIGN  the tile is no multiple of 16 bytes
- * FGS_E_SIZE   tile or block are smaller or larger than what a block can have
+ * FGS_E_SIZE   tile or block are smaller or larger than what a block can have;
+ *              stages are none
  */
 fgs_result fgs__shape_check(const struct fgs__shape *s, int cc,
                             fgs_error *err);
+
+/* Do the stages of a pipeline's text fit into the shared memory of a block, and
+ * are they as many as the pipeline has?  FGS_E_SIZE; FGS_OK for other texts. */
+fgs_result fgs__shape_stages(const struct fgs__shape *s, const char *stem,
+                             int cc, fgs_error *err);
 
 /* Elements of a tile; bytes of the f32 input that they are made of. */
 uint64_t fgs__shape_elems(const struct fgs__shape *s);
@@ -161,7 +168,7 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
                               const struct fgs__shape *s, fgs_error *err);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 160, FGS__VALUE_MAX = 48 };
+enum { FGS__VARS_MAX = 192, FGS__VALUE_MAX = 48 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];

@@ -198,7 +198,7 @@ static void put_convert(struct fgs__vars *out, const struct fgs__shape *s,
 
 const struct fgs__shape fgs__shape_default = {
     FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, FGS__TILE_BYTES, FGS__BLOCK_THREADS,
-    FGS_LANGUAGE_PTX
+    FGS_LANGUAGE_PTX, 2
 };
 
 uint64_t fgs__shape_elems(const struct fgs__shape *s)
@@ -223,6 +223,9 @@ static void put_shape(struct fgs__vars *out, const struct fgs__shape *s)
     put(out, "CHUNK_IN", "%u", elems / chunks * (uint32_t)sizeof(float));
     put(out, "LAST_CHUNK", "%u", s->tile_bytes - FGS__CHUNK_BYTES);
     put(out, "THREADS", "%u", s->threads);
+    put(out, "STAGES", "%u", s->stages);
+    put(out, "KEEP_GROUPS", "%u", s->stages - 1);
+    put(out, "STAGED_BYTES", "%u", s->stages * s->tile_bytes);
 }
 
 /* A token of a variant's own, NULL = it has none of that name. */

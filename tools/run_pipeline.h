@@ -1,0 +1,104 @@
+/* run_pipeline.h -- fgs run --pipeline: what was asked, done, and how
+ *
+ * A pipeline is a row of src/table/pipeline.def and a row of callbacks in
+ * run_pipeline.c.
+ */
+#ifndef FGS_TOOL_RUN_PIPELINE_H
+#define FGS_TOOL_RUN_PIPELINE_H
+
+#include "pipe.h"
+
+/* Options that not every pipeline takes; one that it does not take is
+ * refused. */
+enum {
+    ASK_STAGES = 1 << 0, ASK_ELEMENT = 1 << 1, ASK_SHAPE = 1 << 2,
+    ASK_INJECT = 1 << 3, ASK_ROUNDS = 1 << 4, ASK_BLOCKS = 1 << 5,
+    ASK_ENGINE = 1 << 6, ASK_BINS = 1 << 7, ASK_WORK = 1 << 8,
+    ASK_PRIVATE = 1 << 9
+};
+
+struct pipeline_asked {
+    const fgs_pipeline_info *info;
+    const char *provider, *engine_name, *element_name, *inject, *private_name;
+    fgs_engine engine;
+    fgs_element element;
+    uint64_t ordinal, stages, tiles, tile_bytes, threads, rounds, seed, blocks;
+    uint64_t work_ns, bound_ms, max_tries, bins;
+    const char *width_text, *values;
+    bool seed_given, blocks_given, json;
+    /* of --inject: the producer's text, and where                           */
+    const char *fault_stem;
+    uint64_t fault_tile, fault_chunk;
+};
+
+enum { PIPELINE_MORE = 8 };
+struct pipeline_done {
+    bool open, verified, ok, has_counts;
+    char provider[16], device[128], assembled_by[16], stem[64], target[16];
+    char version[16];
+    int32_t cc;
+    uint64_t rounds, digest, mismatches;
+    fgs_counts counts; /* summed over the rounds                             */
+    double elapsed_ns; /* of all rounds                                      */
+    fgs_result result; /* < 0: error says why                                */
+    fgs_error error;
+    int alive;         /* after a failure: 1, 0, -1 = not tried              */
+    int code;          /* exit code where nothing was opened                 */
+    /* What a pipeline has to say besides. */
+    struct {
+        const char *name;
+        uint64_t value;
+    } more[PIPELINE_MORE];
+    unsigned mores;
+};
+
+struct pipeline_row {
+    const char *name;
+    unsigned options;
+    /* Look at the options: -1 = good, else a code after a message.  May be
+     * NULL. */
+    int (*check)(struct pipeline_asked *a);
+    /* Open the device (pipeline_open), run, verify, close. */
+    void (*run)(const struct pipeline_asked *a, struct pipeline_done *d);
+};
+
+/* run_pipeline.c */
+int run_pipeline(int argc, char **argv);
+/* What failed, as the run's error; false. */
+bool pipeline_failed(struct pipeline_done *d, fgs_result r, const char *fmt,
+                     ...) __attribute__((format(printf, 3, 4)));
+void pipeline_tell(struct pipeline_done *d, const char *name, uint64_t value);
+
+/* run_pipeline_print.c */
+void pipeline_print(const struct pipeline_asked *a,
+                    const struct pipeline_done *d);
+
+/* run_pipeline_hand.c: init, producer and a consumer by one parameter list */
+struct pipeline_hand {
+    struct pipe_device d;
+    struct pipe_kernel init, produce, consume;
+    pipe_addr in, mid, out, board, rec_at;
+    void *rec;
+    uint32_t *host_in;
+    unsigned char *want, *got;
+    struct pipe_clock clock;
+};
+/* The software device by the seed, then the device; its name into d. */
+bool pipeline_open(const struct pipeline_asked *a, struct pipe_device *dev,
+                   struct pipeline_done *d);
+/* A consumer of the plan's parameters, `blocks` of it, whose stem, shared
+ * bytes and block are given; and pipeline_row.run of such pipelines. */
+struct pipeline_shape {
+    const char *stem;
+    unsigned blocks, threads, shared;
+    fgs_language language;
+};
+void pipeline_hand_over(const struct pipeline_asked *a,
+                        const struct pipeline_shape *s,
+                        struct pipeline_done *d);
+
+/* Callbacks, a file each. */
+void double_buffer_run(const struct pipeline_asked *a,
+                       struct pipeline_done *d);
+
+#endif
