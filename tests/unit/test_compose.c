@@ -1,0 +1,276 @@
+/* test_compose.c -- plans of many kernels: shapes, orders, fills, slots
+ *
+ * FGS_PROVIDER chooses the device; make check-gpu runs this file on a GPU.
+ */
+#include "compose_rig.h"
+
+static struct net net;
+
+static fgs_engine checking(void)
+{
+    fgs_error err;
+
+    return fgs_device_can(net.dev, FGS_ENGINE_BULK, &err) >= 0
+        ? FGS_ENGINE_BULK : FGS_ENGINE_POLL;
+}
+
+static fgs_kernel *producer(void)
+{
+    return net_kernel(&net, &(fgs_kernel_desc){ .role = FGS_ROLE_PRODUCER });
+}
+
+static fgs_kernel *consumer(void)
+{
+    return net_kernel(&net, &(fgs_kernel_desc){ .role = FGS_ROLE_CONSUMER,
+                                                .engine = checking() });
+}
+
+static fgs_kernel *filler(void)
+{
+    return net_kernel(&net, &(fgs_kernel_desc){ .role = FGS_ROLE_INIT });
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    net_open(&net);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    net_close(&net);
+    return 0;
+}
+
+/* in -> mid -> out, `slots` of mid and out. */
+static void pair(uint32_t slots)
+{
+    fgs_buffer *in = net_buffer(&net, "in", 1);
+    fgs_buffer *mid = net_buffer(&net, "mid", slots);
+    fgs_buffer *out = net_buffer(&net, "out", slots);
+
+    net_stage(&net, "produce", producer(), in, NULL, mid);
+    net_stage(&net, "consume", consumer(), mid, NULL, out);
+    net_write(in, 1);
+}
+
+static fgs_edge_info edge(uint32_t i)
+{
+    fgs_edge_info e = { .size = sizeof e };
+    fgs_error err;
+
+    RIG_OK(fgs_plan_get_edge(net.plan, i, &e, &err), err);
+    return e;
+}
+
+static void fan_out_of_eight_reads_one_buffer(void **state)
+{
+    fgs_buffer *in = net_buffer(&net, "in", 1);
+    fgs_buffer *mid = net_buffer(&net, "mid", 1), *out[8];
+    fgs_kernel *c = consumer();
+    fgs_plan_info info = { .size = sizeof info };
+    fgs_error err;
+
+    (void)state;
+    net_write(in, 7);
+    /* Readers first: the plan finds the order of launches. */
+    for (int i = 0; i < 8; i++) {
+        out[i] = net_buffer(&net, "out", 1);
+        net_stage(&net, NULL, c, mid, NULL, out[i]);
+    }
+    net_stage(&net, "produce", producer(), in, NULL, mid);
+    RIG_OK(net_compose(&net, &err), err);
+    RIG_OK(fgs_plan_get_info(net.plan, &info, &err), err);
+    assert_int_equal(info.edges, 8);
+    assert_int_equal(info.depth, 2);
+    for (uint32_t i = 0; i < 8; i++) {
+        assert_int_equal(edge(i).taken, FGS_ORDER_SENTINEL);
+        assert_int_equal(edge(i).from, 0);
+    }
+    net_run(&net, NULL, 3);
+    for (int i = 0; i < 8; i++)
+        net_expect(in, 0, out[i], 0, 1);
+}
+
+/* Each way to fill, and slots in turn over rounds that change their input. */
+static void rotate(uint32_t slots, fgs_fill fill)
+{
+    fgs_error err;
+
+    pair(slots);
+    net_use(&net, net.b[1], fill, fill == FGS_FILL_KERNEL ? filler() : NULL);
+    RIG_OK(net_compose(&net, &err), err);
+    for (uint32_t i = 0; i < 7; i++) {
+        net_write(net.b[0], i);
+        net_run(&net, NULL, 1);
+        net_expect(net.b[0], 0, net.b[2], i % slots, 1);
+    }
+    net_write(net.b[0], 99);
+    net_run(&net, NULL, 10);
+    net_expect(net.b[0], 0, net.b[2], (7 + 9) % slots, 1);
+}
+
+static void one_slot_is_filled_by_a_kernel(void **state)
+{
+    (void)state;
+    rotate(1, FGS_FILL_KERNEL);
+}
+
+static void one_slot_is_filled_by_a_memset(void **state)
+{
+    (void)state;
+    rotate(1, FGS_FILL_MEMSET);
+}
+
+static void one_slot_is_cleared_by_its_reader(void **state)
+{
+    (void)state;
+    rotate(1, FGS_FILL_READER);
+}
+
+static void two_slots_are_filled_ahead_by_a_kernel(void **state)
+{
+    (void)state;
+    rotate(2, FGS_FILL_KERNEL);
+}
+
+static void three_slots_are_filled_ahead_by_a_memset(void **state)
+{
+    (void)state;
+    rotate(3, FGS_FILL_MEMSET);
+}
+
+static void three_slots_are_cleared_by_their_reader(void **state)
+{
+    (void)state;
+    rotate(3, FGS_FILL_READER);
+}
+
+/* Entry points of the provider, as cuda.h declares them. */
+static struct {
+    int (*stream_create)(CUstream *, unsigned);
+    int (*stream_destroy)(CUstream);
+    int (*retain)(CUcontext *, int);
+    int (*release)(int);
+    int (*push)(CUcontext);
+    int (*pop)(CUcontext *);
+} cu;
+
+static void get_proc(const char *name, void *out)
+{
+    void *proc = fgs_device_get_proc(net.dev, name);
+
+    assert_non_null(proc);
+    memcpy(out, &proc, sizeof proc);
+}
+
+/* The device's context, which the application's own calls need. */
+static void enter(void)
+{
+    CUcontext ctx;
+
+    get_proc("cuStreamCreate", &cu.stream_create);
+    get_proc("cuStreamDestroy", &cu.stream_destroy);
+    get_proc("cuDevicePrimaryCtxRetain", &cu.retain);
+    get_proc("cuDevicePrimaryCtxRelease", &cu.release);
+    get_proc("cuCtxPushCurrent", &cu.push);
+    get_proc("cuCtxPopCurrent", &cu.pop);
+    assert_int_equal(cu.retain(&ctx, 0), 0);
+    assert_int_equal(cu.push(ctx), 0);
+}
+
+static void leave(void)
+{
+    CUcontext ctx;
+
+    assert_int_equal(cu.pop(&ctx), 0);
+    assert_int_equal(cu.release(0), 0);
+}
+
+static void two_streams_are_tied_by_an_event(void **state)
+{
+    CUstream s, run;
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    enter();
+    assert_int_equal(cu.stream_create(&s, 1), 0);
+    assert_int_equal(cu.stream_create(&run, 1), 0);
+    net.stage[1].stream = s;
+    RIG_OK(net_compose(&net, &err), err);
+    assert_string_not_equal(edge(0).form, "same stream");
+    net_run(&net, run, 5);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+    assert_int_equal(fgs_plan_run(net.plan, s, 1, &err), FGS_E_INVAL);
+    net.access[1][0].order = FGS_ORDER_STREAM;
+    RIG_OK(net_compose(&net, &err), err);
+    assert_string_equal(edge(0).form, "event");
+    net_run(&net, run, 5);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+    fgs_plan_free(net.plan);
+    net.plan = NULL;
+    cu.stream_destroy(s);
+    cu.stream_destroy(run);
+    leave();
+}
+
+static void plan_without_a_receipt_keeps_none(void **state)
+{
+    fgs_receipt r = { .size = sizeof r };
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    net.spec.receipt = 0;
+    RIG_OK(net_compose(&net, &err), err);
+    net_run(&net, NULL, 2);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+    RIG_OK(fgs_plan_get_receipt(net.plan, &r, &err), err);
+    assert_int_equal(r.rounds, 2);
+    assert_int_equal(r.reissues, 0);
+}
+
+static void trace_has_a_row_a_block(void **state)
+{
+    fgs_trace_row rows[NET_TILES];
+    uint64_t n = NET_TILES;
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    net.spec.receipt = 2;
+    RIG_OK(net_compose(&net, &err), err);
+    assert_int_equal(fgs_plan_get_trace(net.plan, 1, rows, &n, &err),
+                     FGS_E_STATE);
+    net_run(&net, NULL, 2);
+    n = NET_TILES - 1;
+    assert_int_equal(fgs_plan_get_trace(net.plan, 1, rows, &n, &err),
+                     FGS_E_SIZE);
+    RIG_OK(fgs_plan_get_trace(net.plan, 1, rows, &n, &err), err);
+    for (int i = 0; i < NET_TILES; i++) {
+        assert_true(rows[i].start && rows[i].start <= rows[i].ready);
+        assert_true(rows[i].ready <= rows[i].end && rows[i].tries >= 1);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(fan_out_of_eight_reads_one_buffer),
+        TEST(one_slot_is_filled_by_a_kernel),
+        TEST(one_slot_is_filled_by_a_memset),
+        TEST(one_slot_is_cleared_by_its_reader),
+        TEST(two_slots_are_filled_ahead_by_a_kernel),
+        TEST(three_slots_are_filled_ahead_by_a_memset),
+        TEST(three_slots_are_cleared_by_their_reader),
+        TEST(two_streams_are_tied_by_an_event),
+        TEST(plan_without_a_receipt_keeps_none),
+        TEST(trace_has_a_row_a_block),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
