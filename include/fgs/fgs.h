@@ -388,6 +388,18 @@ FGS_API CUdeviceptr fgs_buffer_get_pointer(const fgs_buffer *buf);
 FGS_API uint64_t fgs_buffer_get_bytes(const fgs_buffer *buf);
 
 /*
+ * Another place for a buffer of the application's memory; plans that use it
+ * follow with their next round, graphs by fgs_plan_update_exec.
+ *
+ * FGS_E_STATE  the buffer was allocated by the library
+ * FGS_E_SIZE, FGS_E_ALIGN  as fgs_buffer_make
+ * FGS_E_MISMATCH  it would overlap another buffer of a plan
+ * FGS_E_BUSY   an unfinished run uses the buffer
+ */
+FGS_API fgs_result fgs_buffer_rebind(fgs_buffer *buf, CUdeviceptr pointer,
+                                     uint64_t pointer_bytes, fgs_error *err);
+
+/*
  * Copy between host memory and the buffer; synchronous with the host, ordered
  * after nothing but earlier fgs_plan_wait calls.
  *

@@ -6,7 +6,7 @@
  * stage in a round, and read by any number.
  *
  * A plan is checked when it is composed, launched into the application's
- * streams, and never synchronizes behind
+ * streams, may be captured or added to a graph, and never synchronizes behind
  * the application's back.  Rounds follow each other: a round begins when all of
  * the one before it has ended.
  */
@@ -184,6 +184,42 @@ typedef struct fgs_plan_spec {
 FGS_API fgs_result fgs_plan_compose(fgs_plan **out, fgs_device *dev,
                                     const fgs_plan_spec *spec, fgs_error *err);
 
+/*
+ * Capture `rounds` rounds into a stream that is being captured by the
+ * application (any of its other streams join the capture), or add them to a
+ * graph of its own behind `deps`.  `tail` (may be NULL) gets the node that all
+ * of it ends in.  Afterwards the graph is read back: edges that are not what
+ * was meant are FGS_E_DRIVER.
+ *
+ * rounds  a multiple of the slots of each buffer, so that a replay begins where
+ *         the last one ended
+ *
+ * While a replay may run, the plan counts as running only where the
+ * application says so: fgs_plan_wait is for fgs_plan_run.
+ * fgs_plan_check_graph tells after a replay was waited for what a kernel
+ * recorded (FGS_OK, FGS_E_LEAK, FGS_E_SENTINEL), and forgets it.
+ *
+ * FGS_E_SIZE   rounds is 0 or no multiple
+ * FGS_E_STATE  the stream is not being captured
+ */
+FGS_API fgs_result fgs_plan_capture(fgs_plan *plan, CUstream stream,
+                                    uint32_t rounds, fgs_error *err);
+FGS_API fgs_result fgs_plan_graph(fgs_plan *plan, CUgraph graph,
+                                  const CUgraphNode *deps, size_t dep_count,
+                                  uint32_t rounds, CUgraphNode *tail,
+                                  fgs_error *err);
+FGS_API fgs_result fgs_plan_check_graph(fgs_plan *plan, fgs_error *err);
+
+/*
+ * Give the nodes of an executable graph, made of the graph that the plan's
+ * rounds were put into last, what the plan holds now: pointers after
+ * fgs_buffer_rebind, code after fgs_kernel_reload.  No replay may be running.
+ *
+ * FGS_E_STATE  the plan is in no graph
+ */
+FGS_API fgs_result fgs_plan_update_exec(fgs_plan *plan, CUgraphExec exec,
+                                        fgs_error *err);
+
 /* ------------------------------------------------- what a plan is and did -- */
 
 typedef struct fgs_plan_info {
@@ -206,6 +242,9 @@ typedef struct fgs_edge_info {
     const char *form;        /* "same stream", "programmatic event", "launch
                                 completion event", "event", "programmatic
                                 edge", "edge"                                */
+    int32_t graph_port;      /* of the edge that was read back from the graph:
+                                1 after the triggers, 2 after the starts, 0 a
+                                plain one, -1 = the plan is in no graph      */
     int32_t overlap;         /* a block of `to` started before the last one of
                                 `from` ended                                 */
     uint32_t early_blocks;   /* blocks of `to` that did; needs a trace       */

@@ -17,8 +17,7 @@ static uint64_t *pointer(struct fgs__stage *s, uint32_t access)
 static void follow(struct fgs__plan *p, uint64_t *value, uint32_t use)
 {
     *value = p->use[use].ptr;
-    if (p->use[use].slots > 1)
-        p->patch[p->patches++] = (struct fgs__patch){ value, use };
+    p->patch[p->patches++] = (struct fgs__patch){ value, use };
 }
 
 /* Is the edge that ends in this access ordered so? */

@@ -128,16 +128,26 @@ static void serial(struct fgs__plan *p, uint32_t stage)
 
 /* --------------------------------------------------------------- events -- */
 
-/* May readers start as soon as all blocks have?  Not where the blocks fill
- * their own output first. */
-static int at_block_start(const struct fgs__plan *p, uint32_t stage)
+/* Not where the blocks fill their own output first. */
+int fgs__at_block_start(const struct fgs__plan *p, const struct fgs__stage *s)
 {
-    for (uint32_t i = 0; i < p->edges; i++) {
-        if (p->edge[i].from == stage &&
-            p->use[p->edge[i].use].fill == FGS_FILL_SELF)
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        if (s->access[i].write &&
+            p->use[s->access[i].use].fill == FGS_FILL_SELF)
             return 0;
     }
     return 1;
+}
+
+/* A graph has programmatic edges in place of launch completion events. */
+static uint32_t early_event(const struct fgs__plan *p,
+                            const struct fgs__stage *s)
+{
+    int in_graph = p->graphing &&
+        p->dev->cc >= fgs__crosses[FGS__CROSS_EVENT_EARLY].cc;
+
+    return in_graph && s->early_event == FGS__NOWHERE ? s->launch_event
+                                                      : s->early_event;
 }
 
 static void events(struct fgs__plan *p, uint32_t stage)
@@ -145,15 +155,15 @@ static void events(struct fgs__plan *p, uint32_t stage)
     struct fgs__stage *s = &p->stage[stage];
     CUlaunchAttribute *a;
 
-    if (s->early_event != FGS__NOWHERE) {
+    if (early_event(p, s) != FGS__NOWHERE) {
         a = set(s, "PROGRAMMATIC_EVENT");
-        a->value.programmaticEvent.event = p->event[s->early_event].event;
+        a->value.programmaticEvent.event = p->event[early_event(p, s)].event;
         a->value.programmaticEvent.triggerAtBlockStart =
-            at_block_start(p, stage);
+            fgs__at_block_start(p, s);
         say(s, "programmatic event set%s: a reader is in another stream",
-            at_block_start(p, stage) ? ", at block start" : "");
+            fgs__at_block_start(p, s) ? ", at block start" : "");
     }
-    if (s->launch_event != FGS__NOWHERE) {
+    if (s->launch_event != FGS__NOWHERE && !p->graphing) {
         a = set(s, "LAUNCH_COMPLETION_EVENT");
         a->value.programmaticEvent.event = p->event[s->launch_event].event;
         say(s, "launch completion event set: a reader is in another stream");

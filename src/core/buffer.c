@@ -198,6 +198,33 @@ uint64_t fgs_buffer_get_bytes(const fgs_buffer *buf)
     return fgs__buffer_get(&b, buf, "buf", NULL) < 0 ? 0 : b->bytes;
 }
 
+fgs_result fgs_buffer_rebind(fgs_buffer *buf, CUdeviceptr pointer,
+                             uint64_t pointer_bytes, fgs_error *err)
+{
+    const fgs_buffer_desc d = { .pointer = pointer,
+                                .pointer_bytes = pointer_bytes };
+    struct fgs__buffer *b;
+    fgs_result r = fgs__buffer_get(&b, buf, "buf", err);
+
+    if (r < 0)
+        return r;
+    if (b->owned || !pointer)
+        return fgs__fail(err, b->owned ? FGS_E_STATE : FGS_E_NULL,
+                         "buffer '%s': %s", b->name,
+                         b->owned ? "it was allocated by the library"
+                                  : "pointer is NULL");
+    r = check_pointer(b->name, &d, b->bytes, err);
+    if (r >= 0)
+        r = fgs__device_enter(b->dev, err);
+    if (r < 0)
+        return r;
+    r = fgs__plans_rebind(b, pointer, err);
+    if (r >= 0)
+        b->ptr = pointer;
+    fgs__device_leave(b->dev);
+    return r;
+}
+
 /* One direction of a copy: `to` is set for host to device. */
 static fgs_result copy(struct fgs__buffer *b, uint64_t offset, const void *from,
                        void *host, int to, uint64_t bytes, fgs_error *err)

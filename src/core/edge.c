@@ -24,7 +24,7 @@ static void edges_into(struct fgs__plan *p, uint32_t to, uint32_t access)
         if (p->edge)
             p->edge[p->edges] = (struct fgs__edge){
                 .from = from, .to = to, .use = a->use, .access = access,
-                .asked = a->order
+                .asked = a->order, .graph_port = -1
             };
         p->edges++;
     }

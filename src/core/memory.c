@@ -285,6 +285,7 @@ void fgs__plan_drop(struct fgs__plan *p)
     fgs__free(a, p->stream);
     fgs__free(a, p->event);
     fgs__free(a, p->patch);
+    fgs__free(a, p->gnode);
     fgs__free(a, p);
 }
 

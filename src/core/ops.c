@@ -76,6 +76,22 @@ static fgs_result take_streams(struct fgs__plan *p, fgs_error *err)
 
 /* ------------------------------------------------------------ crossings -- */
 
+/* All readers of a stage in other streams wait for one kind of event, so that a
+ * graph has one, too: the stronger kind where one of them needs it. */
+static int needs_early(const struct fgs__plan *p, uint32_t from)
+{
+    for (uint32_t i = 0; i < p->edges; i++) {
+        const struct fgs__edge *e = &p->edge[i];
+
+        if (e->from == from && p->stage[e->to].stream != p->stage[from].stream &&
+            (e->taken == FGS_ORDER_PDL ||
+             (e->taken != FGS_ORDER_STREAM &&
+              p->use[e->use].fill == FGS_FILL_SELF)))
+            return 1;
+    }
+    return 0;
+}
+
 /*
  * What ties the reader's launch to the writer's.  Without a tie the reader's
  * blocks could take the device before the writer's have started and starve it
@@ -85,14 +101,12 @@ static fgs_result take_cross(struct fgs__plan *p, struct fgs__edge *e,
                              fgs_error *err)
 {
     const struct fgs__stage *from = &p->stage[e->from], *to = &p->stage[e->to];
-    int inside = p->use[e->use].fill == FGS_FILL_SELF;
 
     if (from->stream == to->stream)
         e->cross = FGS__CROSS_STREAM; /* or SERIAL, by attr.c */
     else if (!fgs__orders[e->taken].early)
         e->cross = FGS__CROSS_EVENT;
-    else if (e->taken == FGS_ORDER_PDL || inside ||
-             fgs__device_early_event(p->dev))
+    else if (needs_early(p, e->from) || fgs__device_early_event(p->dev))
         e->cross = FGS__CROSS_EVENT_EARLY;
     else
         e->cross = FGS__CROSS_LAUNCH;

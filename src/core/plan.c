@@ -46,6 +46,52 @@ fgs_result fgs__plans_idle(struct fgs__device *d, CUdeviceptr ptr,
     return r;
 }
 
+static fgs_result can_rebind(const struct fgs__plan *p,
+                             const struct fgs__buffer *b, CUdeviceptr ptr,
+                             fgs_error *err)
+{
+    int mine = 0;
+
+    for (uint32_t i = 0; i < p->uses; i++)
+        mine |= (uintptr_t)p->use[i].handle == b->obj.handle;
+    if (!mine)
+        return FGS_OK;
+    if (unfinished(p))
+        return fgs__fail(err, FGS_E_BUSY,
+                         "buffer '%s': an unfinished run uses it", b->name);
+    for (uint32_t i = 0; i < p->uses; i++) {
+        const struct fgs__use *u = &p->use[i];
+
+        if ((uintptr_t)u->handle != b->obj.handle &&
+            fgs__overlap(u->ptr, u->bytes, ptr, b->bytes))
+            return fgs__fail(err, FGS_E_MISMATCH,
+                             "buffers '%s' and '%s' would overlap", u->name,
+                             b->name);
+    }
+    return FGS_OK;
+}
+
+fgs_result fgs__plans_rebind(const struct fgs__buffer *b, CUdeviceptr ptr,
+                             fgs_error *err)
+{
+    struct fgs__device *d = b->dev;
+    fgs_result r = FGS_OK;
+
+    pthread_mutex_lock(&d->lock);
+    for (struct fgs__plan *p = d->plans; p && r >= 0; p = p->next)
+        r = can_rebind(p, b, ptr, err);
+    for (struct fgs__plan *p = d->plans; p && r >= 0; p = p->next) {
+        for (uint32_t i = 0; i < p->uses; i++) {
+            if ((uintptr_t)p->use[i].handle != b->obj.handle)
+                continue;
+            p->use[i].ptr = ptr;
+            p->use[i].clean = 0;
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
+    return r;
+}
+
 static int has_kernel(const struct fgs__plan *p, const fgs_kernel *kernel)
 {
     for (uint32_t i = 0; kernel && i < p->stages; i++) {

@@ -121,6 +121,7 @@ struct fgs__edge {
     uint32_t use, access;      /* access: index in stage `to`                */
     fgs_order asked, taken;
     enum fgs__cross_id cross;
+    int graph_port;            /* read back from a graph; -1 = in none       */
     char why[224];
 };
 
@@ -140,6 +141,15 @@ struct fgs__op {
                                   the slot is clean                          */
 };
 
+/* A node of the graph that the plan's rounds stand in last: a stage's, or (stage
+ * NOWHERE) a memset.  With a use it follows the buffer's pointer. */
+struct fgs__gnode {
+    CUgraphNode node;
+    uint32_t stage, use, word;
+    uint64_t round, offset, words;
+    CUdeviceptr at;
+};
+
 struct fgs__event {
     CUevent event;
     char what[40];
@@ -156,9 +166,14 @@ struct fgs__plan {
     CUstream *stream;          /* [0] = of the run                           */
     struct fgs__event *event;
     struct fgs__patch *patch;
+    struct fgs__gnode *gnode;
+    uint32_t gnodes;
+    int graphing;              /* its rounds are being put into a graph      */
+    int no_ahead;              /* by the last of them                        */
     uint32_t stages, uses, edges, ops, streams, events, patches;
     uint32_t side;             /* stream of fills ahead, ours; NOWHERE = none */
     uint32_t clean_event;      /* behind those                               */
+    int ahead;                 /* it was recorded, by a run or in this graph */
     uint32_t main_stage;       /* of the consumer that the receipt tells of  */
     int no_pdl;                /* no attribute that lets grids overlap        */
     int three;                 /* made by fgs_plan_make                      */
@@ -262,6 +277,12 @@ fgs_result fgs__plan_ops(struct fgs__plan *p, fgs_error *err);
 uint64_t fgs__stage_tiles(const struct fgs__plan *p,
                           const struct fgs__stage *s);
 
+/* attr.c: may readers start as soon as all blocks of the stage have? */
+int fgs__at_block_start(const struct fgs__plan *p, const struct fgs__stage *s);
+
+/* run.c: pointers and generation of a round. */
+void fgs__plan_follow(struct fgs__plan *p, uint64_t round);
+
 /* args.c: the parameters of each stage, and what follows the round. */
 fgs_result fgs__plan_args(struct fgs__plan *p, const fgs_plan_spec *spec,
                           fgs_error *err);
@@ -275,7 +296,7 @@ struct fgs__sink {
                          uint32_t stream, fgs_error *err);
     fgs_result (*set)(void *cookie, struct fgs__plan *p, uint32_t stream,
                       CUdeviceptr at, uint32_t word, uint64_t words,
-                      const char *what, fgs_error *err);
+                      const char *what, uint32_t use, fgs_error *err);
     fgs_result (*record)(void *cookie, struct fgs__plan *p, uint32_t stream,
                          uint32_t event, fgs_error *err);
     fgs_result (*wait)(void *cookie, struct fgs__plan *p, uint32_t stream,
@@ -295,6 +316,11 @@ fgs_result fgs__plan_round(struct fgs__plan *p, const struct fgs__sink *sink,
  * device's context is current.  `name` is what the text calls the memory. */
 fgs_result fgs__plans_idle(struct fgs__device *d, CUdeviceptr ptr,
                            uint64_t bytes, const char *name, fgs_error *err);
+
+/* All plans that use the buffer follow it; FGS_E_BUSY, FGS_E_MISMATCH: none
+ * did.  In the context. */
+fgs_result fgs__plans_rebind(const struct fgs__buffer *b, CUdeviceptr ptr,
+                             fgs_error *err);
 
 /*
  * renew.c: what the kernels hold now, as the stages' functions; the run that

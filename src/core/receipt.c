@@ -173,7 +173,8 @@ fgs_result fgs_plan_get_edge(const fgs_plan *plan, uint32_t index,
     *out = (fgs_edge_info){ .size = sizeof *out, .from = e->from, .to = e->to,
                             .buffer = p->use[e->use].name, .asked = e->asked,
                             .taken = e->taken, .why = e->why,
-                            .form = fgs__crosses[e->cross].name };
+                            .form = fgs__crosses[e->cross].name,
+                            .graph_port = e->graph_port };
     if (!p->waited || !p->level)
         return FGS_OK;
     out->overlap = any_overlap(p, e);

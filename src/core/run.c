@@ -78,8 +78,7 @@ static CUdeviceptr slot_ptr(const struct fgs__use *u, uint64_t slot)
     return u->ptr + slot * (u->bytes / u->slots);
 }
 
-/* Pointers and generation of a round. */
-static void follow(struct fgs__plan *p, uint64_t round)
+void fgs__plan_follow(struct fgs__plan *p, uint64_t round)
 {
     for (uint32_t i = 0; i < p->patches; i++) {
         const struct fgs__use *u = &p->use[p->patch[i].use];
@@ -115,12 +114,13 @@ static fgs_result fill(struct fgs__plan *p, const struct fgs__sink *sink,
     uint64_t slot = slot_of(u, op->ahead ? round + 1 : round);
     fgs_result r;
 
-    if (is_clean(u, slot))
+    if (is_clean(u, slot) || (op->ahead && p->no_ahead))
         return FGS_OK;
     if (op->kind == FGS__OP_MEMSET) {
         r = sink->set(sink->cookie, p, op->stream, slot_ptr(u, slot),
                       fgs_element_get_info(u->element)->fill,
-                      u->tiles * u->tile_bytes / 4, u->name, err);
+                      u->tiles * u->tile_bytes / 4, u->name,
+                      (uint32_t)(u - p->use), err);
     } else {
         struct fgs__stage *s = &p->stage[op->index];
 
@@ -135,6 +135,20 @@ static fgs_result fill(struct fgs__plan *p, const struct fgs__sink *sink,
     return FGS_OK;
 }
 
+/* No graph has launch completion events.  Where it has no programmatic edges
+ * either, readers in other streams wait for the end. */
+static fgs_result launch(struct fgs__plan *p, const struct fgs__sink *sink,
+                         const struct fgs__op *op, fgs_error *err)
+{
+    const struct fgs__stage *s = &p->stage[op->index];
+    fgs_result r = sink->kernel(sink->cookie, p, op->index, op->stream, err);
+
+    if (r < 0 || !p->graphing || s->launch_event == FGS__NOWHERE ||
+        p->dev->cc >= fgs__crosses[FGS__CROSS_EVENT_EARLY].cc)
+        return r;
+    return sink->record(sink->cookie, p, op->stream, s->launch_event, err);
+}
+
 static fgs_result execute(struct fgs__plan *p, const struct fgs__sink *sink,
                           const struct fgs__op *op, uint64_t round,
                           fgs_error *err)
@@ -143,11 +157,15 @@ static fgs_result execute(struct fgs__plan *p, const struct fgs__sink *sink,
         return fill(p, sink, op, round, err);
     switch (op->kind) {
     case FGS__OP_RECORD:
+        p->ahead |= op->stream == p->side;
         return sink->record(sink->cookie, p, op->stream, op->index, err);
     case FGS__OP_WAIT:
+        if (op->index == p->clean_event && p->side != FGS__NOWHERE &&
+            !p->ahead)
+            return FGS_OK; /* nothing was filled ahead yet */
         return sink->wait(sink->cookie, p, op->stream, op->index, err);
     default:
-        return sink->kernel(sink->cookie, p, op->index, op->stream, err);
+        return launch(p, sink, op, err);
     }
 }
 
@@ -168,7 +186,7 @@ fgs_result fgs__plan_round(struct fgs__plan *p, const struct fgs__sink *sink,
 {
     fgs_result r = FGS_OK;
 
-    follow(p, round);
+    fgs__plan_follow(p, round);
     for (uint32_t i = 0; r >= 0 && i < p->ops; i++)
         r = execute(p, sink, &p->op[i], round, err);
     used(p, round);
@@ -200,12 +218,13 @@ static fgs_result sink_kernel(void *cookie, struct fgs__plan *p,
 
 static fgs_result sink_set(void *cookie, struct fgs__plan *p, uint32_t stream,
                            CUdeviceptr at, uint32_t word, uint64_t words,
-                           const char *what, fgs_error *err)
+                           const char *what, uint32_t use, fgs_error *err)
 {
     CUresult r = p->dev->cu.cuMemsetD32Async(at, word, (size_t)words,
                                              stream_of(p, stream));
 
     (void)cookie;
+    (void)use;
     if (r == CUDA_SUCCESS)
         return FGS_OK;
     return fgs__device_fail(p->dev, err, r, "cuMemsetD32Async", "fill of '%s'",
