@@ -140,7 +140,7 @@ typedef struct fgs_stage_desc {
     fgs_waits waits;         /* the next two: of `function`                  */
     fgs_triggers triggers;
     uint64_t work_ns;        /* of a library's kernel: extra time of a block  */
-    uint64_t spread_ns;      /* and of that below this, by a hash of the block */
+    uint64_t spread_ns;      /* and of that below this, by the block's hash  */
     uint64_t fault_tile;     /* of the fault-injecting producers             */
     uint32_t fault_chunk;
     uint32_t reserved;
@@ -160,7 +160,7 @@ typedef struct fgs_plan_spec {
     const fgs_stage_desc *stages;
     const fgs_use *uses;
     uint32_t stage_count, use_count;
-    fgs_order order;         /* of edges whose reader says AUTO (default AUTO) */
+    fgs_order order;         /* of edges whose reader has AUTO (default AUTO) */
     uint32_t receipt;        /* 0 = none is kept, 1 = statistics, 2 = and a
                                 trace of the last round                      */
     uint64_t bound_ns;       /* time bound of each wait loop  (default 2 s)  */
@@ -220,7 +220,7 @@ FGS_API fgs_result fgs_plan_check_graph(fgs_plan *plan, fgs_error *err);
 FGS_API fgs_result fgs_plan_update_exec(fgs_plan *plan, CUgraphExec exec,
                                         fgs_error *err);
 
-/* ------------------------------------------------- what a plan is and did -- */
+/* ------------------------------------------------ what a plan is and did -- */
 
 typedef struct fgs_plan_info {
     size_t size;             /* in: sizeof(fgs_plan_info)                    */
@@ -259,7 +259,7 @@ typedef struct fgs_stage_info {
     size_t size;             /* in: sizeof(fgs_stage_info)                   */
     const char *name;
     const char *entry;       /* of the kernel that runs                      */
-    const char *engine;      /* how it loads its tiles; "" = not the library's */
+    const char *engine;      /* how it loads its tiles; "" = not ours        */
     const char *assembled_by; /* "driver", "nvjitlink", "sim"; "" = unknown  */
     const char *attributes;  /* launch attributes set, and left out with why */
     uint32_t grid[3], block[3], cluster[3];

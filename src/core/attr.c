@@ -35,7 +35,7 @@ static CUlaunchAttribute *set(struct fgs__stage *s, const char *name)
     return a;
 }
 
-/* ------------------------------------------------ programmatic serialization */
+/* -------------------------------------------- programmatic serialization -- */
 
 static const struct fgs__stage *before(const struct fgs__plan *p,
                                        const struct fgs__stage *s)
@@ -51,12 +51,14 @@ static const struct fgs__edge *holds_back(const struct fgs__plan *p,
     for (uint32_t i = 0; i < p->edges; i++) {
         const struct fgs__edge *e = &p->edge[i];
 
-        if (e->to != stage || p->stage[e->from].stream != p->stage[stage].stream)
+        if (e->to != stage ||
+            p->stage[e->from].stream != p->stage[stage].stream)
             continue;
         if (e->taken == FGS_ORDER_STREAM)
             return e;
         /* The fence before its trigger reaches the next grid alone. */
-        if (e->taken == FGS_ORDER_SENTINEL && e->from != p->stage[stage].before &&
+        if (e->taken == FGS_ORDER_SENTINEL &&
+            e->from != p->stage[stage].before &&
             p->use[e->use].fill == FGS_FILL_SELF)
             return e;
     }

@@ -54,7 +54,7 @@ static struct span nth(const struct fgs__plan *p, const struct fgs__stage *s,
     struct span v;
 
     if (a->table)
-        v = (struct span){ .at = a->table[i], .end = (uint64_t)a->table[i] + 1 };
+        v = (struct span){ .at = a->table[i], .end = a->table[i] + 1ull };
     else if (span_count(p, s, a) == 1)
         v = whole(p, s, a);
     else

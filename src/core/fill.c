@@ -30,8 +30,8 @@ static fgs_result by_writer(const struct fgs__plan *p, const struct fgs__use *u,
                                 u->name, lacks->name);
     return fgs__plan_broken(err, lacks, u, UINT64_MAX,
                             "buffer '%s' would be waited for without ever "
-                            "being filled: fill is `self`, and %s does not fill "
-                            "its output",
+                            "being filled: fill is `self`, and %s does not "
+                            "fill its output",
                             u->name, lacks->name);
 }
 

@@ -2,8 +2,9 @@
 #include "core/plan.h"
 
 /* The kernels work on tiles of one kind. */
-static fgs_result check_kernels(struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
-                                fgs_error *err)
+static fgs_result
+check_kernels(struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
+              fgs_error *err)
 {
     const struct fgs__kernel *c = k[FGS_ROLE_CONSUMER];
 

@@ -83,7 +83,8 @@ static int needs_early(const struct fgs__plan *p, uint32_t from)
     for (uint32_t i = 0; i < p->edges; i++) {
         const struct fgs__edge *e = &p->edge[i];
 
-        if (e->from == from && p->stage[e->to].stream != p->stage[from].stream &&
+        if (e->from == from &&
+            p->stage[e->to].stream != p->stage[from].stream &&
             (e->taken == FGS_ORDER_PDL ||
              (e->taken != FGS_ORDER_STREAM &&
               p->use[e->use].fill == FGS_FILL_SELF)))

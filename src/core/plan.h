@@ -24,9 +24,21 @@ enum {
 
 /* The engine that does not look for sentinels, but waits before it loads. */
 #define FGS__ENGINE_ORDERED FGS_ENGINE_COUNT
-static inline int fgs__kernel_self(const struct fgs__kernel *k) { (void)k; return 0; }
-static inline int fgs__kernel_persistent(const struct fgs__kernel *k) { (void)k; return 0; }
-static inline int fgs__device_early_event(struct fgs__device *d) { (void)d; return 0; }
+static inline int fgs__kernel_self(const struct fgs__kernel *k)
+{
+    (void)k;
+    return 0;
+}
+static inline int fgs__kernel_persistent(const struct fgs__kernel *k)
+{
+    (void)k;
+    return 0;
+}
+static inline int fgs__device_early_event(struct fgs__device *d)
+{
+    (void)d;
+    return 0;
+}
 
 struct fgs__access {
     uint32_t use;              /* index into plan->use                       */
@@ -141,8 +153,8 @@ struct fgs__op {
                                   the slot is clean                          */
 };
 
-/* A node of the graph that the plan's rounds stand in last: a stage's, or (stage
- * NOWHERE) a memset.  With a use it follows the buffer's pointer. */
+/* A node of the graph that the plan's rounds were put into last: a stage's, or
+ * (stage NOWHERE) a memset.  With a use it follows the buffer's pointer. */
 struct fgs__gnode {
     CUgraphNode node;
     uint32_t stage, use, word;

@@ -66,7 +66,7 @@ static fgs_result check_parts(const struct fgs__plan *p, fgs_error *err)
     return FGS_OK;
 }
 
-/* ---------------------------------------------------------------- a round -- */
+/* --------------------------------------------------------------- a round -- */
 
 static uint64_t slot_of(const struct fgs__use *u, uint64_t round)
 {

@@ -111,7 +111,7 @@ static inline uint32_t *net_read(fgs_buffer *b, uint32_t slot)
     return v;
 }
 
-/* `out`, slot by slot, is what a producer and `turns` reversals make of `in`. */
+/* `out` is what a producer and `turns` reversals make of `in`. */
 static inline void net_expect(fgs_buffer *in, uint32_t in_slot,
                               fgs_buffer *out, uint32_t out_slot, int turns)
 {
