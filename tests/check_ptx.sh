@@ -1,9 +1,9 @@
 #!/bin/sh
 # check_ptx.sh -- the files of ptx/ follow their own rules
 #
-# Header fields and their order; parameters as in param.def; tokens listed and
-# used; operand columns; predicates are p_; state space, order and scope are
-# spelled; no trap.  One case a file.
+# Header fields and their order; parameters as in param.def (of what is in no
+# plan, as in the header); tokens listed and used; operand columns; predicates
+# are p_; state space, order and scope are spelled; no trap.  One case a file.
 LC_ALL=C
 export LC_ALL
 code=0
@@ -42,9 +42,11 @@ for f in ptx/*.ptx ptx/*.ptx.in; do
         if (plain && order[at] == "tokens") at++
         if ($2 != order[at]) bad("field " $2 ", not " order[at])
         field = $2
+        # a plan launches what has one of its roles; others have their own list
+        if (field == "role") own = $3 !~ /^(init|producer|consumer):?$/
     }
-    !body && /p_[a-z_0-9]+ +\.u/ {
-        match($0, /p_[a-z_0-9]+ +\.u[0-9]+/)
+    !body && /p_[a-z_0-9]+ +\.[uf]/ {
+        match($0, /p_[a-z_0-9]+ +\.[uf][0-9]+/)
         p = substr($0, RSTART, RLENGTH)
         gsub(/ +/, " ", p)
         head[++nh] = p
@@ -109,6 +111,8 @@ for f in ptx/*.ptx ptx/*.ptx.in; do
     /^        +\./ || /^                            [\[_%{]/ { next }
     /^[A-Z]/ && !/^L_[a-z]+:$/ { bad("a label is L_word") }
     END {
+        if (own) np = nh
+        for (i = 1; own && i <= np; i++) want[i] = head[i]
         for (i = 1; i <= np; i++) {
             if (head[i] != want[i]) bad("header: " head[i] ", not " want[i])
             if (parm[i] != want[i]) bad("entry: " parm[i] ", not " want[i])

@@ -601,6 +601,9 @@ FGS_API fgs_result fgs_ptx_assemble(const char *file, const char *text,
 FGS_API fgs_result fgs_ref_produce(fgs_element e, fgs_saturate saturate,
                                    const void *in, void *out, uint64_t count,
                                    uint64_t *refused);
+/* What lab_sync and lab_async make of floats: (1.5 x + 0.5) x + 0.25, each step
+ * rounded once; any alignment. */
+FGS_API fgs_result fgs_ref_transform(const void *in, void *out, uint64_t count);
 /* What the library's consumers make of tiles: each backwards by elements.  out
  * is not in. */
 FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,

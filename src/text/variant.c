@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#define FGS_ROLE_OTHER ((fgs_role)0)
 static const struct fgs__variant variants[] = {
 #define V(name, value) { name, value },
 #define VARIANT(stem, file, role, feature, ptx, below, from90, ...)            \
@@ -19,6 +20,7 @@ static const struct fgs__variant variants[] = {
       (const struct fgs__var[]){ __VA_ARGS__ { NULL, NULL } } },
 #include "text/variant.def"
 #undef VARIANT
+#undef FGS_ROLE_OTHER
 #undef V
 };
 

@@ -10,7 +10,7 @@ serves() {
     case $1 in
     report_consume) echo 107 ;;
     bulk_* | scale_produce_bulk) echo $late ;;
-    async_consume | async_stages_consume) echo 80 86 87 89 $late ;;
+    async_consume | async_stages_consume | lab_async) echo 80 86 87 89 $late ;;
     *) echo $early $late ;;
     esac
 }
