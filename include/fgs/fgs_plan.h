@@ -71,12 +71,35 @@ typedef enum fgs_triggers {
                            scope (4.6.4.2)                                    */
 } fgs_triggers;
 
+/* Boxes of a tensor, as a tensor map has them: 1 to 5 dimensions, innermost
+ * first.  Block b touches box b, boxes counted innermost first too; the last
+ * ones may reach past the end.  The buffer has tiles of 16 bytes then. */
+typedef struct fgs_box {
+    uint32_t rank;           /* 1 .. 5                                       */
+    uint32_t reserved;
+    uint64_t dims[5];        /* elements                                     */
+    uint64_t pitch[4];       /* bytes between rows, planes ...               */
+    uint64_t box[5];         /* elements of a box                            */
+} fgs_box;
+
+/* What stands behind the end of a row in its last chunk, and in tiles that no
+ * stage writes: the three ways of guide 4.6.4.6. */
+typedef enum fgs_padding {
+    FGS_PADDING_NONE = 0,    /* a writer leaves it alone; a reader keeps off it
+                                (but its copy looks at whole chunks)         */
+    FGS_PADDING_WRITTEN,     /* a writer stores whole chunks, with canonical
+                                values behind the end                        */
+    FGS_PADDING_PRESET       /* a reader: tiles that no stage writes hold
+                                something else than the sentinel: the
+                                application saw to that, and no fill reaches
+                                them                                         */
+} fgs_padding;
+
 /*
  * Which tiles of a buffer a stage touches.  Block b of the grid (x fastest)
  * touches `count` tiles from `first` + b * `step` on; all three 0 = tile b.
  * With a table block b touches tile table[b] (`tables` entries: one a block;
- * count and step are 0 then).  A box of a tensor is a range of tiles of its
- * buffer.
+ * count and step are 0 then); with a box block b touches the chunks of box b.
  */
 typedef struct fgs_access {
     fgs_buffer *buffer;      /* borrowed, must outlive the plan              */
@@ -89,6 +112,9 @@ typedef struct fgs_access {
     uint32_t tables;
     uint64_t first, step, count;
     const uint32_t *table;   /* copied                                       */
+    const fgs_box *box;      /* copied; NULL = none                          */
+    fgs_padding padding;     /* (default NONE)                               */
+    uint32_t reserved;
 } fgs_access;
 
 /* A parameter of a kernel of the application: a value of its own, or one that
@@ -183,6 +209,18 @@ typedef struct fgs_plan_spec {
  */
 FGS_API fgs_result fgs_plan_compose(fgs_plan **out, fgs_device *dev,
                                     const fgs_plan_spec *spec, fgs_error *err);
+
+/*
+ * Tiles that the following rounds use, of all buffers of the plan: up to what
+ * they were made with.  What is cleared is what is used.
+ *
+ * FGS_E_SIZE   0, or more than the smallest buffer has
+ * FGS_E_BUSY   a run is unfinished
+ * FGS_E_STATE  a stage does not take one block a tile (ranges, a table, boxes),
+ *              or the plan stands in a graph
+ */
+FGS_API fgs_result fgs_plan_set_tiles(fgs_plan *plan, uint64_t tiles,
+                                      fgs_error *err);
 
 /*
  * Capture `rounds` rounds into a stream that is being captured by the

@@ -17,7 +17,7 @@ static uint64_t *pointer(struct fgs__stage *s, uint32_t access)
 static void follow(struct fgs__plan *p, uint64_t *value, uint32_t use)
 {
     *value = p->use[use].ptr;
-    p->patch[p->patches++] = (struct fgs__patch){ value, use };
+    p->patch[p->patches++] = (struct fgs__patch){ value, use, 0 };
 }
 
 /* Is the edge that ends in this access ordered so? */
@@ -94,8 +94,7 @@ static fgs_result library_args(struct fgs__plan *p, uint32_t stage,
     a->p_max_tries = p->max_tries;
     if (s->fills != FGS__NOWHERE) {
         a->p_mid = p->use[s->fills].ptr;
-        a->p_tiles = p->use[s->fills].tiles;
-        return FGS_OK;
+        return FGS_OK; /* p_tiles: of the round */
     }
     for (uint32_t i = 0; i < s->accesses; i++)
         library_access(p, stage, i);
@@ -160,9 +159,10 @@ static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
             return r;
         if (arg->kind == FGS_ARG_BUFFER)
             follow(p, value, use);
+        else if (arg->kind == FGS_ARG_FLAGS)
+            *value = p->use[use].flags;
         else
-            *value = arg->kind == FGS_ARG_FLAGS ? p->use[use].flags
-                                                : p->use[use].tiles;
+            p->patch[p->patches++] = (struct fgs__patch){ value, use, 1 };
         return FGS_OK;
     case FGS_ARG_ROUND:
         s->round = at;

@@ -7,7 +7,10 @@
 
 #include <stdarg.h>
 
-enum { TEXT = sizeof((struct fgs__stage *)0)->attr_text };
+enum {
+    TEXT = sizeof((struct fgs__stage *)0)->attr_text,
+    CARVEOUT_SINCE = 12080 /* of drivers seen to take it at a launch */
+};
 
 static void say(struct fgs__stage *s, const char *fmt, ...) FGS__PRINTF(2, 3);
 
@@ -172,7 +175,23 @@ static void events(struct fgs__plan *p, uint32_t stage)
     }
 }
 
-static void shape(struct fgs__stage *s)
+/* Does an edge that lets grids overlap join it with a kernel of the library? */
+static int meets_ours(const struct fgs__plan *p, const struct fgs__stage *s)
+{
+    uint32_t me = (uint32_t)(s - p->stage);
+
+    for (uint32_t i = 0; i < p->edges; i++) {
+        const struct fgs__edge *e = &p->edge[i];
+
+        if (fgs__orders[e->taken].early &&
+            ((e->from == me && p->stage[e->to].role) ||
+             (e->to == me && p->stage[e->from].role)))
+            return 1;
+    }
+    return 0;
+}
+
+static void shape(const struct fgs__plan *p, struct fgs__stage *s)
 {
     if (s->cluster[0]) {
         CUlaunchAttribute *a = set(s, "CLUSTER_DIMENSION");
@@ -182,6 +201,11 @@ static void shape(struct fgs__stage *s)
         a->value.clusterDim.z = s->cluster[2];
         say(s, "cluster of %u x %u x %u", s->cluster[0], s->cluster[1],
             s->cluster[2]);
+    }
+    if (!s->role && p->dev->cu.version >= CARVEOUT_SINCE && meets_ours(p, s)) {
+        set(s, "PREFERRED_SHARED_MEMORY_CARVEOUT")->value.sharedMemCarveout =
+            CU_SHAREDMEM_CARVEOUT_MAX_SHARED;
+        say(s, "carveout as the kernels of the library");
     }
     if (s->priority) {
         set(s, "PRIORITY")->value.priority = s->priority;
@@ -204,7 +228,7 @@ void fgs__plan_attrs(struct fgs__plan *p)
         if (s->fills == FGS__NOWHERE)
             serial(p, i);
         events(p, i);
-        shape(s);
+        shape(p, s);
         if (!s->config.numAttrs)
             s->config.attrs = NULL;
     }

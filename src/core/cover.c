@@ -23,45 +23,116 @@ static uint64_t blocks_of(const struct fgs__stage *s)
     return (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
 }
 
-/* How many spans an access takes: one where its blocks stand side by side. */
-static uint64_t span_count(const struct fgs__plan *p,
-                           const struct fgs__stage *s,
-                           const struct fgs__access *a)
+/* Where the spans of an access go; without room they are only counted. */
+struct out {
+    struct span *span;
+    uint64_t count;
+};
+
+static void put(struct out *o, uint64_t at, uint64_t end, uint32_t stage,
+                uint64_t block)
 {
-    (void)p;
-    if (a->table)
-        return a->tables;
-    if (s->role || !a->count || a->step == a->count)
-        return 1;
-    return blocks_of(s);
+    if (at >= end)
+        return;
+    if (o->span)
+        o->span[o->count] = (struct span){ at, end, stage, block };
+    o->count++;
 }
 
-static struct span whole(const struct fgs__plan *p, const struct fgs__stage *s,
-                         const struct fgs__access *a)
+/* Blocks side by side, or a library's grid, touch one range. */
+static void put_range(const struct fgs__plan *p, uint32_t stage,
+                      const struct fgs__access *a, struct out *o)
 {
-    struct span v = { .at = a->first };
+    const struct fgs__stage *s = &p->stage[stage];
+    uint64_t at = a->first, count = a->count ? a->count : 1;
 
-    if (s->role) /* of the library: tiles from `first` on */
-        v.end = v.at + (a->count ? a->count : p->use[a->use].tiles - a->first);
+    if (s->role)
+        put(o, at, at + (a->count ? a->count : p->use[a->use].tiles - at),
+            stage, 0);
+    else if (!a->count || a->step == a->count)
+        put(o, at, at + blocks_of(s) * count, stage, 0);
     else
-        v.end = v.at + blocks_of(s) * (a->count ? a->count : 1);
-    return v;
+        for (uint64_t i = 0; i < blocks_of(s); i++)
+            put(o, at + i * a->step, at + i * a->step + count, stage, i);
 }
 
-static struct span nth(const struct fgs__plan *p, const struct fgs__stage *s,
-                       const struct fgs__access *a, uint64_t i)
+/*
+ * A row of a box: bytes [from, to) of the buffer, in chunks.  A reader's copy
+ * looks at whole chunks; a writer fills the one that the row ends in only where
+ * it says so (4.6.4.6).
+ */
+static void put_row(const struct fgs__access *a, uint64_t from, uint64_t to,
+                    uint32_t stage, uint64_t block, struct out *o)
 {
-    struct span v;
-
-    if (a->table)
-        v = (struct span){ .at = a->table[i], .end = a->table[i] + 1ull };
-    else if (span_count(p, s, a) == 1)
-        v = whole(p, s, a);
+    if (!a->write || a->padding == FGS_PADDING_WRITTEN)
+        put(o, from / 16, (to + 15) / 16, stage, block);
     else
-        v = (struct span){ .at = a->first + i * a->step,
-                           .end = a->first + i * a->step + a->count };
-    v.block = i;
-    return v;
+        put(o, (from + 15) / 16, to / 16, stage, block);
+}
+
+static void put_box(const struct fgs__plan *p, uint32_t stage,
+                    const struct fgs__access *a, uint64_t block,
+                    const uint64_t at[5], struct out *o)
+{
+    const fgs_box *b = &a->box;
+    uint64_t bits = fgs_element_get_info(p->use[a->use].element)->bits;
+    uint64_t rows = 1, end = at[0] + b->box[0];
+
+    if (end > b->dims[0])
+        end = b->dims[0];
+    for (uint32_t i = 1; i < b->rank; i++)
+        rows *= b->box[i];
+    for (uint64_t row = 0; row < rows; row++) {
+        uint64_t rest = row, byte = 0;
+        int inside = 1;
+
+        for (uint32_t i = 1; i < b->rank; i++) {
+            uint64_t c = at[i] + rest % b->box[i];
+
+            rest /= b->box[i];
+            inside &= c < b->dims[i];
+            byte += c * b->pitch[i - 1];
+        }
+        if (inside)
+            put_row(a, byte + at[0] * bits / 8, byte + (end * bits + 7) / 8,
+                    stage, block, o);
+    }
+}
+
+static void put_boxes(const struct fgs__plan *p, uint32_t stage,
+                      const struct fgs__access *a, struct out *o)
+{
+    const fgs_box *b = &a->box;
+    uint64_t boxes = 1, at[5] = { 0 };
+
+    for (uint32_t i = 0; i < b->rank; i++)
+        boxes *= (b->dims[i] + b->box[i] - 1) / b->box[i];
+    for (uint64_t block = 0; block < boxes; block++) {
+        uint64_t rest = block;
+
+        for (uint32_t i = 0; i < b->rank; i++) {
+            uint64_t n = (b->dims[i] + b->box[i] - 1) / b->box[i];
+
+            at[i] = rest % n * b->box[i];
+            rest /= n;
+        }
+        put_box(p, stage, a, block, at, o);
+    }
+}
+
+static void put_access(const struct fgs__plan *p, uint32_t stage,
+                       const struct fgs__access *a, struct out *o)
+{
+    if (a->box.rank) {
+        put_boxes(p, stage, a, o);
+        return;
+    }
+    if (!a->table) {
+        put_range(p, stage, a, o);
+        return;
+    }
+    for (uint32_t i = 0; i < a->tables; i++)
+        put(o, a->table[i], a->table[i] + 1ull, stage, i);
 }
 
 static int by_place(const void *a, const void *b)
@@ -71,39 +142,36 @@ static int by_place(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* What all stages write, or one reads, of a use. */
+static void put_all(const struct fgs__plan *p, uint32_t use, int write,
+                    uint32_t only, struct out *o)
+{
+    for (uint32_t i = 0; i < p->stages; i++) {
+        const struct fgs__stage *s = &p->stage[i];
+
+        for (uint32_t j = 0; j < s->accesses; j++) {
+            const struct fgs__access *a = &s->access[j];
+
+            if (a->use == use && a->write == write &&
+                (only == FGS__NOWHERE || only == i))
+                put_access(p, i, a, o);
+        }
+    }
+}
+
+/* What all stages write, or read, of a use; or one stage alone. */
 static fgs_result collect(const struct fgs__plan *p, uint32_t use, int write,
                           uint32_t only, struct spans *out, fgs_error *err)
 {
-    uint64_t n = 0;
+    struct out o = { 0 };
 
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < p->stages; i++) {
-            const struct fgs__stage *s = &p->stage[i];
-
-            for (uint32_t j = 0; j < s->accesses; j++) {
-                const struct fgs__access *a = &s->access[j];
-
-                if (a->use != use || a->write != write ||
-                    (only != FGS__NOWHERE && only != i))
-                    continue;
-                for (uint64_t k = 0; k < span_count(p, s, a); k++, n++) {
-                    if (!pass)
-                        continue;
-                    out->span[n] = nth(p, s, a, k);
-                    out->span[n].stage = i;
-                }
-            }
-        }
-        if (!pass) {
-            out->span = fgs__zalloc(&p->dev->alloc,
-                                    (n + 1) * sizeof *out->span);
-            out->count = n;
-            n = 0;
-            if (!out->span)
-                return fgs__nomem(err);
-        }
-    }
+    put_all(p, use, write, only, &o);
+    o.span = fgs__zalloc(&p->dev->alloc, (o.count + 1) * sizeof *o.span);
+    if (!o.span)
+        return fgs__nomem(err);
+    o.count = 0;
+    put_all(p, use, write, only, &o);
+    out->span = o.span;
+    out->count = o.count;
     qsort(out->span, (size_t)out->count, sizeof *out->span, by_place);
     return FGS_OK;
 }
@@ -170,6 +238,17 @@ static uint64_t hole(const struct spans *w, uint64_t at, uint64_t end)
     return at < end ? at : end;
 }
 
+/* Does the application see to tiles that no stage writes? */
+static int preset(const struct fgs__stage *s, uint32_t use)
+{
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        if (s->access[i].use == use &&
+            s->access[i].padding == FGS_PADDING_PRESET)
+            return 1;
+    }
+    return 0;
+}
+
 static fgs_result check_covered(const struct fgs__plan *p, uint32_t use,
                                 const struct spans *w, const struct spans *r,
                                 fgs_error *err)
@@ -180,7 +259,7 @@ static fgs_result check_covered(const struct fgs__plan *p, uint32_t use,
         const struct span *v = &r->span[i];
         uint64_t at = hole(w, v->at, v->end);
 
-        if (at < v->end)
+        if (at < v->end && !preset(&p->stage[v->stage], use))
             return fgs__plan_broken(
                 err, &p->stage[v->stage], u, at,
                 "%s, block %llu, waits for tile %llu of buffer '%s', which no "

@@ -48,6 +48,8 @@ struct fgs__access {
     uint64_t first, step, count;
     uint32_t *table;           /* ours                                       */
     uint32_t tables;
+    fgs_box box;               /* rank 0 = none                              */
+    fgs_padding padding;
     CUdeviceptr table_dev;     /* in plan->tables; 0 = none                  */
 };
 
@@ -55,9 +57,10 @@ struct fgs__access {
 struct fgs__patch {
     uint64_t *value;
     uint32_t use;
+    int tiles;                 /* their number, not the pointer              */
 };
 
-enum { FGS__ATTRS = 6 };
+enum { FGS__ATTRS = 7 };
 
 /* What of a kernel a plan remembers: enough to launch and to tell what
  * happened.  The handle says whether it still lives. */
