@@ -56,7 +56,8 @@ uint32_t sass_way(const struct sass_entry *e, uint64_t from, uint64_t to,
 
 /* ------------------------------------------------------ sass_check.c -- */
 
-/* What a kernel is for. */
+/* What a kernel is for; a role more than a plan has: it multiplies boxes. */
+enum { SASS_STAGE = FGS_ROLE_CONSUMER + 1 };
 struct sass_what {
     fgs_role role;
     fgs_engine engine; /* consumers */

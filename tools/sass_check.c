@@ -128,7 +128,7 @@ const char *sass_mark_text(uint64_t set)
 /* --------------------------------------------------------------- rules -- */
 
 enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
-       C = 1 << FGS_ROLE_CONSUMER };
+       C = 1 << FGS_ROLE_CONSUMER, S = 1 << SASS_STAGE };
 enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC };
@@ -302,6 +302,7 @@ static const struct {
     const char *word;
     fgs_role role;
 } role_words[] = {
+    {"gemm_", (fgs_role)SASS_STAGE},
     {"consume", FGS_ROLE_CONSUMER},
     {"produce", FGS_ROLE_PRODUCER},
     {"fill", FGS_ROLE_INIT},

@@ -78,14 +78,15 @@ static void what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
     w->element = d->element;
     w->cc = d->cc;
     w->weak = strstr(d->stem, "weak");
-    w->staged = strstr(d->stem, "_retry");
+    w->staged = strstr(d->stem, "_retry") || strstr(d->stem, "gemm_");
     w->two = strstr(d->stem, "_scaled");
     w->own = true;
 }
 
 /* -------------------------------------------------------------- printing -- */
 
-static const char *const role_names[] = {"?", "init", "producer", "consumer"};
+static const char *const role_names[] = {"?", "init", "producer", "consumer",
+                                         "stage"};
 
 static const char *engine_of(const struct sass_what *w)
 {
@@ -163,6 +164,7 @@ static int add(struct all *a, const fgs_ptx_desc *d, const char *target)
     static const char *const ways[] = {"", " up", " down"};
     size_t size = 0, n = a->count;
     fgs_result got = fgs_ptx_expand(d, NULL, &size, NULL);
+    char own[16];
     void *more;
 
     if (got == FGS_E_UNSUPPORTED || got == FGS_E_INVAL)
@@ -178,6 +180,10 @@ static int add(struct all *a, const fgs_ptx_desc *d, const char *target)
     memset(&a->text[n], 0, sizeof a->text[n]);
     if (text_get("sass", d, &a->text[n].text))
         return EXIT_BAD;
+    /* what is for one machine alone says so: sm_90a */
+    text_word(a->text[n].text, ".target", own, sizeof own);
+    if (own[0] && own[strlen(own) - 1] == 'a')
+        target = own;
     snprintf(a->text[n].target, sizeof a->text[n].target, "%s", target);
     snprintf(a->row[n].name, sizeof a->row[n].name, "%s %s%s", d->stem,
              fgs_element_get_info(d->element)->name, ways[d->saturate]);
@@ -347,7 +353,7 @@ static bool what_of_file(const struct asked *a, struct sass_entry *e,
     w->cc = cc_of(target);
     w->inits = a->inits;
     w->own = a->own;
-    w->staged = strstr(e->name, "_retry");
+    w->staged = strstr(e->name, "_retry") || strstr(e->name, "gemm_");
     w->two = strstr(e->name, "_scaled");
     for (w->role = 0; a->role && strcmp(role_names[w->role], a->role);)
         w->role++;

@@ -608,6 +608,18 @@ FGS_API fgs_result fgs_ref_transform(const void *in, void *out, uint64_t count);
  * is not in. */
 FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,
                                    uint64_t tiles, uint64_t tile_bytes);
+/*
+ * What a gemm_stage makes of f16: out[r][c] is the sum of in[r][k] *
+ * weights[c][k], rounded once, -0 made +0.  The device adds in an order of its
+ * own, so it is the same only where no sum of f32 is rounded.
+ */
+FGS_API fgs_result fgs_ref_gemm(const void *in, const void *weights, void *out,
+                                uint32_t rows, uint32_t depth,
+                                uint32_t columns);
+/* Its p_weights: the same numbers in the order of mma's fragments; depth is a
+ * multiple of 128, columns of 16 (else FGS_E_SIZE). */
+FGS_API fgs_result fgs_ref_gemm_pack(const void *weights, void *packed,
+                                     uint32_t depth, uint32_t columns);
 
 /* ---------------------------------------------------------------- plan -- */
 

@@ -216,7 +216,7 @@ static fgs_result load(struct fgs__text *t, const struct ask *ask,
                          ask->dir ? ask->dir : "");
     r = check_cc(v, ask->cc, err);
     if (r == FGS_OK)
-        r = fgs__variant_takes(v, ask->shape, err);
+        r = fgs__variant_takes(v, ask->shape, ask->cc, err);
     if (r == FGS_OK)
         r = fgs__shape_stages(ask->shape, ask->stem, ask->cc, err);
     if (r == FGS_OK && ask->dir && !cuda)

@@ -163,9 +163,11 @@ const struct fgs__variant *fgs__variant_at(uint32_t index);
  *
  * FGS_E_SIZE   its roles take a larger block
  * FGS_E_INVAL  it is for another element alone
+ * FGS_E_UNSUPPORTED  it is for another compute capability alone
  */
 fgs_result fgs__variant_takes(const struct fgs__variant *v,
-                              const struct fgs__shape *s, fgs_error *err);
+                              const struct fgs__shape *s, int cc,
+                              fgs_error *err);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
 enum { FGS__VARS_MAX = 192, FGS__VALUE_MAX = 48 };

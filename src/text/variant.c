@@ -248,9 +248,11 @@ static uint32_t least_threads(const struct fgs__variant *v)
 }
 
 fgs_result fgs__variant_takes(const struct fgs__variant *v,
-                              const struct fgs__shape *s, fgs_error *err)
+                              const struct fgs__shape *s, int cc,
+                              fgs_error *err)
 {
     const char *only = own_value(v, "ONLY_ELEMENT");
+    const char *only_cc = own_value(v, "ONLY_CC");
     uint32_t least = least_threads(v);
 
     if (s->threads < least)
@@ -261,6 +263,10 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
     if (only && strcmp(only, fgs_element_get_info(s->element)->name))
         return fgs__fail(err, FGS_E_INVAL, "%s is for element %s alone",
                          v->stem, only);
+    if (only_cc && cc != strtol(only_cc, NULL, 10))
+        return fgs__fail(err, FGS_E_UNSUPPORTED,
+                         "%s is for compute capability %c.%c alone", v->stem,
+                         only_cc[0], only_cc[1]);
     return FGS_OK;
 }
 

@@ -8,8 +8,9 @@ early="75 80 86 87 89"
 late="90 100 103 107 110 120 121"
 serves() {
     case $1 in
-    report_consume) echo 107 ;;
-    bulk_* | scale_produce_bulk) echo $late ;;
+    report_* | gemm_report_stage) echo 107 ;;
+    gemm_regs_stage) echo 90 ;;
+    gemm_* | bulk_* | scale_produce_bulk) echo $late ;;
     async_consume | async_stages_consume | lab_async) echo 80 86 87 89 $late ;;
     *) echo $early $late ;;
     esac
@@ -38,7 +39,9 @@ for stem in $("$expand"); do
             continue
         fi
         arch=sm_$cc
-        [ $stem != report_consume ] || arch=sm_107a
+        case $(target_of $stem.$cc) in
+        sm_*a) arch=$(target_of $stem.$cc) ;;
+        esac
         if ! assemble $stem.$cc $arch; then
             not_ok $stem.$cc "$(first_line $out/$stem.$cc.log)"
         elif ! grep -q ' 0 bytes spill stores, 0 bytes spill loads' \

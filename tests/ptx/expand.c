@@ -13,7 +13,8 @@ int main(int argc, char **argv)
     fgs_error err;
     size_t size = 0;
     char *text;
-    int cc;
+    fgs_ptx_desc d = {.size = sizeof d};
+    fgs_result r;
 
     if (argc == 1) {
         for (uint32_t i = 0; (stem = fgs_ptx_stem(i)); i++)
@@ -22,13 +23,19 @@ int main(int argc, char **argv)
     }
     if (argc != 3)
         return 2;
-    cc = atoi(argv[2]);
-    if (fgs_ptx_text(argv[1], cc, NULL, &size, &err) != FGS_E_SIZE) {
+    d.stem = argv[1];
+    d.cc = atoi(argv[2]);
+    r = fgs_ptx_expand(&d, NULL, &size, &err);
+    if (r == FGS_E_INVAL) { /* not for f32 */
+        d.element = FGS_ELEMENT_F16;
+        r = fgs_ptx_expand(&d, NULL, &size, &err);
+    }
+    if (r != FGS_E_SIZE) {
         fprintf(stderr, "expand: %s\n", err.text);
         return 1;
     }
     text = malloc(size);
-    if (!text || fgs_ptx_text(argv[1], cc, text, &size, &err) < 0)
+    if (!text || fgs_ptx_expand(&d, text, &size, &err) < 0)
         return 1;
     fputs(text, stdout);
     free(text);
