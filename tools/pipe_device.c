@@ -67,7 +67,7 @@ enum { /* attributes and flags, by number */
     SM_COUNT = 16, SHARED_OF_SM = 81, SHARED_OF_BLOCK = 97,
     DYNAMIC_SHARED = 8, CARVEOUT = 9, REGISTERS = 4,
     LAUNCH_CLUSTER = 4, LAUNCH_PDL = 6, HOST_DEVICEMAP = 2,
-    LOG = 5, LOG_SIZE = 6, PLAIN_SHARED = 48 << 10
+    LOG = 5, LOG_SIZE = 6, PLAIN_SHARED = 47 << 10 /* 48, less a kernel's barriers */
 };
 
 static bool find_calls(struct pipe_device *d)

@@ -11,6 +11,12 @@ static const struct pipeline_row rows[] = {
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
          ASK_BLOCKS | ASK_WORK,
      NULL, double_buffer_run},
+    {"full-empty", ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE,
+     full_empty_check, full_empty_run},
+    {"retry-warp",
+     ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
+         ASK_BLOCKS | ASK_WORK | ASK_ENGINE,
+     retry_warp_check, retry_warp_run},
 };
 
 static const char usage_head[] =

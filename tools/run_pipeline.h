@@ -100,5 +100,9 @@ void pipeline_hand_over(const struct pipeline_asked *a,
 /* Callbacks, a file each. */
 void double_buffer_run(const struct pipeline_asked *a,
                        struct pipeline_done *d);
+int full_empty_check(struct pipeline_asked *a);
+void full_empty_run(const struct pipeline_asked *a, struct pipeline_done *d);
+int retry_warp_check(struct pipeline_asked *a);
+void retry_warp_run(const struct pipeline_asked *a, struct pipeline_done *d);
 
 #endif

@@ -63,8 +63,9 @@ static fgs_result bad_text(const struct fgs__kernel *k,
                         first->text, more);
 }
 
-/* What a block has without asking: beyond it the driver wants to be told. */
-enum { PLAIN_SHARED = 48 * 1024 };
+/* What a block has without asking, 48 KiB, less what a kernel has besides (its
+ * barriers): beyond it the driver wants to be told. */
+enum { PLAIN_SHARED = 47 * 1024 };
 
 /* The tile of a text that keeps one lies in dynamic shared memory. */
 static fgs_result allow_shared(struct fgs__kernel *k, fgs_error *err)
