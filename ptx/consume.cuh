@@ -17,11 +17,14 @@ ENTRY(STEM)(PARAMS)
     extern __shared__ __align__(128) unsigned char tile[];
     __shared__ fgs::tile_load<element, TILE_BYTES, THREADS, engine> load;
     const fgs::u32 t = threadIdx.x;
-    const fgs::u64 at = (fgs::u64)blockIdx.x * TILE_BYTES;
-    const fgs::site here = { p_ctl, p_rec, blockIdx.x, fgs::role_consumer,
+    const fgs::u64 tile_in = blockIdx.x < p_tiles ? tile_of(p_table) : 0;
+    const char *const from = p_mid + tile_in * TILE_BYTES;
+    char *const out = p_out + (fgs::u64)blockIdx.x * TILE_BYTES;
+    const fgs::site here = { p_ctl, p_rec, tile_in, fgs::role_consumer,
                              p_stat };
     fgs::trace *const row = row_of(p_trace);
     fgs::limits bound;
+    bool valid;
 
     bound.bound_ns = p_bound_ns;
     bound.max_tries = p_max_tries;
@@ -33,12 +36,19 @@ ENTRY(STEM)(PARAMS)
             fgs::note_start(p_stat);
         fgs::trace_start(row);
         load.init(t);
-        /* My chunks of the output are the mirrored ones, backwards; bits are
-         * moved, so NaN payloads stay. */
-        if (load.wait(tile, p_mid + at, bound, here, t)) {
+        if constexpr (fgs::engine_is<engine>::plain)
+            valid = load.wait_ordered(
+                tile, from, p_flags_in ? p_flags_in + tile_in : nullptr,
+                p_round, bound, here, t);
+        else
+            valid = load.wait(tile, from, bound, here, t);
+        if (valid) {
             fgs::trace_ready(row);
+            work(p_ctl, p_work_ns, p_spread_ns);
+            /* My chunks of the output are the mirrored ones, backwards; bits
+             * are moved, so NaN payloads stay. */
             for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS)
-                fgs::chunk_at(p_out + at, i) = fgs::reversed<element>(
+                fgs::chunk_at(out, i) = fgs::reversed<element>(
                     fgs::chunk_at(tile, TILE_CHUNKS - 1 - i));
         }
         end_of_block(p_stat, p_trace, row ? (fgs::u32)load.again + 1 : 0);

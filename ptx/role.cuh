@@ -17,6 +17,38 @@ static __device__ fgs::trace *row_of(fgs::trace *rows)
     return rows && threadIdx.x == 0 ? rows + blockIdx.x : nullptr;
 }
 
+/* The tile that the block reads (a producer: and writes). */
+static __device__ fgs::u64 tile_of(const fgs::u32 *table)
+{
+    fgs::u32 tile = blockIdx.x;
+
+    if (table)
+        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+                     : "=r"(tile)
+                     : "l"(fgs::to_global(table + blockIdx.x)));
+    return tile;
+}
+
+/* All threads, extra time for trials: p_work_ns, and of p_spread_ns the part
+ * that a hash of the block's index makes of it.  Thread 0 spends it, the block
+ * waits for it; an abort ends it. */
+static __device__ void work(const fgs::ctl *c, fgs::u64 ns, fgs::u64 spread)
+{
+    fgs::u32 hash = blockIdx.x * 0x9e3779b9u;
+    fgs::u64 start, spent = 0;
+
+    hash ^= hash >> 16;
+    ns += __umul64hi((fgs::u64)hash << 32, spread);
+    if (!ns)
+        return;
+    if (threadIdx.x == 0) {
+        start = fgs::now_ns();
+        for (; spent < ns && !fgs::aborted(c); spent = fgs::now_ns() - start)
+            __nanosleep(ns - spent < NAP_NS ? (fgs::u32)(ns - spent) : NAP_NS);
+    }
+    __syncthreads();
+}
+
 /* All threads, behind the block's last store. */
 static __device__ void end_of_block(fgs::stat *stats, fgs::trace *rows,
                                     fgs::u32 tries)

@@ -23,16 +23,6 @@ static_assert(element::bits == BITS && element::sentinel == SENTINEL &&
 static_assert(fgs::giveup_sentinel == GIVEUP_SENTINEL,
               "the tokens and the header know different codes");
 
-/* Extra time for trials: thread 0 spends it, the block waits for it.  The
- * bound is the time itself; an abort ends it. */
-static __device__ void work(const fgs::ctl *c, fgs::u64 ns)
-{
-    fgs::u64 start = fgs::now_ns(), spent = 0;
-
-    for (; spent < ns && !fgs::aborted(c); spent = fgs::now_ns() - start)
-        __nanosleep(ns - spent < NAP_NS ? (fgs::u32)(ns - spent) : NAP_NS);
-}
-
 /* The first of a chunk's inputs that would be the sentinel gives up. */
 static __device__ void refuse(const fgs::site &at, fgs::u32 i, const float *y,
                               const float *in)
@@ -51,7 +41,7 @@ ENTRY(STEM)(PARAMS)
 {
     extern __shared__ __align__(128) unsigned char tile[]; /* WITH_BULK      */
     const fgs::u32 t = threadIdx.x;
-    const fgs::u64 here = blockIdx.x;
+    const fgs::u64 here = blockIdx.x < p_tiles ? tile_of(p_table) : 0;
     const fgs::site at = { p_ctl, p_rec, here, fgs::role_producer };
     char *const out = p_mid + here * TILE_BYTES;
     bool hole = false;
@@ -66,16 +56,12 @@ ENTRY(STEM)(PARAMS)
 
     /* The sentinel was written by a kernel before this one. */
     fgs::trigger();
-    if (here >= p_tiles)
+    if (blockIdx.x >= p_tiles)
         return;
     if (t == 0)
         fgs::note_start(p_stat);
     fgs::trace_start(row_of(p_trace));
-    if (p_work_ns) {
-        if (t == 0)
-            work(p_ctl, p_work_ns);
-        __syncthreads();
-    }
+    work(p_ctl, p_work_ns, p_spread_ns);
     for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS) {
         const float *in = p_in + here * TILE_ELEMS + i * per_chunk;
         float y[per_chunk];
@@ -116,5 +102,7 @@ ENTRY(STEM)(PARAMS)
             if (!is_hole(i, fgs::chunk_at(tile, i)))
                 fgs::store_chunk(out + 16ull * i, fgs::chunk_at(tile, i));
     }
+    if (p_flags_out)
+        fgs::set_flag(p_flags_out + here, p_round);
     end_of_block(p_stat, p_trace, 0);
 }

@@ -199,6 +199,8 @@ typedef enum fgs_engine {
     FGS_ENGINE_BULK,   /* bulk copy + scan in shared memory, cc 9.0          */
     FGS_ENGINE_POLL,   /* strong 128-bit loads, cc 7.0                       */
     FGS_ENGINE_ASYNC,  /* cp.async + scan, cc 8.0; never taken by AUTO       */
+    FGS_ENGINE_PLAIN,  /* no sentinels: waits for the producer's grid or a
+                          flag, then loads, cc 7.0; never taken by AUTO      */
     FGS_ENGINE_COUNT
 } fgs_engine;
 

@@ -235,7 +235,7 @@ static fgs_result load_auto(struct fgs__kernel *k, fgs_error *err)
     fgs_result r = FGS_E_UNSUPPORTED;
     fgs_error no;
 
-    for (fgs_engine e = FGS_ENGINE_AUTO + 1; e < FGS_ENGINE_COUNT; e++) {
+    for (fgs_engine e = FGS_ENGINE_AUTO + 1; e <= FGS_ENGINE_POLL; e++) {
         k->engine = e;
         r = load_engine(k, e, 0, &no);
         if (r >= 0)

@@ -23,7 +23,7 @@ enum {
 #define FGS__NOWHERE UINT32_MAX
 
 /* The engine that does not look for sentinels, but waits before it loads. */
-#define FGS__ENGINE_ORDERED FGS_ENGINE_COUNT
+#define FGS__ENGINE_ORDERED FGS_ENGINE_PLAIN
 static inline int fgs__kernel_self(const struct fgs__kernel *k)
 {
     (void)k;

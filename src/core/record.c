@@ -27,6 +27,12 @@ static void write_bits(const struct fgs__rec *rec, uint8_t bits[16])
     memcpy(bits + 8, &rec->bits1, 8);
 }
 
+/* A wait for something else than the data itself. */
+static int is_waited_for(const struct fgs__rec *rec)
+{
+    return rec->code == FGS__GIVEUP_LANDING || rec->code == FGS__GIVEUP_FLAG;
+}
+
 static void write_place(const struct fgs__rec *rec, char *text, size_t size)
 {
     uint8_t bits[16];
@@ -36,7 +42,7 @@ static void write_place(const struct fgs__rec *rec, char *text, size_t size)
         snprintf(text, size, " chunk %u", rec->chunk);
         return;
     }
-    if (rec->code == FGS__GIVEUP_LANDING) {
+    if (is_waited_for(rec)) {
         text[0] = '\0';
         return;
     }
@@ -68,8 +74,8 @@ static fgs_result tell(const struct fgs__rec *rec, const char *kernel,
                      "%llu.%03llu ms and %llu tries: %s",
                      kernel, (unsigned long long)rec->block, buffer,
                      (unsigned long long)rec->tile, place,
-                     rec->code == FGS__GIVEUP_LANDING ? "was waited for"
-                                                      : "kept its sentinel",
+                     is_waited_for(rec) ? "was waited for"
+                                        : "kept its sentinel",
                      (unsigned long long)(rec->elapsed_ns / 1000000),
                      (unsigned long long)(rec->elapsed_ns / 1000 % 1000),
                      (unsigned long long)rec->tries, giveup_text(rec->code));

@@ -105,7 +105,7 @@ const char *fgs__text_place(const struct fgs__text *t, uint32_t *line);
 /* The state of the files that a stem's text is looked for in: equal stamps,
  * unchanged files.  A text that was renamed over another differs by its inode,
  * whatever its time is. */
-enum { FGS__TEXT_INCLUDES = 12, FGS__TEXT_FILES = 2 + FGS__TEXT_INCLUDES };
+enum { FGS__TEXT_INCLUDES = 24, FGS__TEXT_FILES = 2 + FGS__TEXT_INCLUDES };
 struct fgs__stamp {
     struct fgs__file_stamp {
         uint64_t there, device, inode, size, mtime_s, mtime_ns;

@@ -32,7 +32,7 @@ enum {
 static struct {
     fgs_device *dev;
     CUcontext ctx;
-    CUdeviceptr in, mid, out, ctl, stat, trace;
+    CUdeviceptr in, mid, out, ctl, stat, trace, flags, table;
     struct fgs__rec *rec; /* host memory that the device sees at drec */
     CUdeviceptr drec;
 #define ENTRY(name, abi, need, forms, params) CUresult (*name) params;
@@ -73,6 +73,8 @@ static inline int open_device(void **state)
     OK(cuMemAlloc(&g.ctl, sizeof(struct fgs__ctl)));
     OK(cuMemAlloc(&g.stat, FGS__ROLE_COUNT * sizeof(struct fgs__stat)));
     OK(cuMemAlloc(&g.trace, TRACE_ROWS * sizeof(struct fgs__trace)));
+    OK(cuMemAlloc(&g.flags, TILES * sizeof(uint32_t)));
+    OK(cuMemAlloc(&g.table, TILES * sizeof(uint32_t)));
     OK(cuMemHostAlloc((void **)&g.rec, sizeof *g.rec,
                       CU_MEMHOSTALLOC_DEVICEMAP));
     OK(cuMemHostGetDevicePointer(&g.drec, g.rec, 0));
@@ -90,6 +92,8 @@ static inline int close_device(void **state)
     g.cuMemFree(g.ctl);
     g.cuMemFree(g.stat);
     g.cuMemFree(g.trace);
+    g.cuMemFree(g.flags);
+    g.cuMemFree(g.table);
     g.cuMemFreeHost(g.rec);
     g.cuCtxPopCurrent(&g.ctx);
     g.cuDeviceGet(&dev, 0);
@@ -108,6 +112,11 @@ struct args {
     int pdl;
     int unseen; /* no statistics are kept */
     int traced; /* rows at g.trace */
+    uint64_t spread_ns;
+    uint32_t round; /* 0 = 1 */
+    int flags_in, flags_out; /* at g.flags */
+    int tabled; /* g.table */
+    CUdeviceptr clear, mid, out; /* mid, out: 0 = g.mid, g.out */
 };
 
 /* The statistics are kept by role. */
@@ -115,13 +124,18 @@ static inline void launch_function(CUstream stream, CUfunction f,
                                    fgs_role role, struct args a)
 {
     struct fgs__args all = {
-        .p_in = g.in, .p_mid = g.mid, .p_out = g.out, .p_tiles = a.tiles,
+        .p_in = g.in, .p_mid = a.mid ? a.mid : g.mid,
+        .p_out = a.out ? a.out : g.out, .p_tiles = a.tiles,
         .p_ctl = g.ctl, .p_rec = g.drec,
         .p_stat = a.unseen ? 0 : g.stat + role * sizeof(struct fgs__stat),
         .p_trace = a.traced ? g.trace : 0,
         .p_bound_ns = a.bound_ns, .p_max_tries = a.max_tries,
         .p_mid2 = a.mid2, .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
-        .p_fault_chunk = a.fault_chunk, .p_round = 1
+        .p_fault_chunk = a.fault_chunk, .p_round = a.round ? a.round : 1,
+        .p_spread_ns = a.spread_ns, .p_clear = a.clear,
+        .p_flags_in = a.flags_in ? g.flags : 0,
+        .p_flags_out = a.flags_out ? g.flags : 0,
+        .p_table = a.tabled ? g.table : 0
     };
     void *params[] = {
 #define PARAM(name, type, meaning) &all.name,
@@ -158,11 +172,15 @@ static inline void launch(const fgs_kernel *k, struct args a)
     launch_in(NULL, k, a);
 }
 
+/* In which language `make` takes its texts. */
+static fgs_language language;
+
 static inline fgs_kernel *make(fgs_role role, fgs_engine engine, uint32_t weak,
                         const char *stem)
 {
     fgs_kernel_desc desc = { .size = sizeof desc, .role = role,
-                             .engine = engine, .weak = weak, .stem = stem };
+                             .engine = engine, .weak = weak, .stem = stem,
+                             .language = language };
     fgs_kernel *k = NULL;
     fgs_error err;
 
@@ -263,6 +281,7 @@ static inline int reset(void **state)
     put(g.out, host_out, BYTES);
     put(g.ctl, &zero, sizeof zero);
     OK(cuMemsetD8(g.stat, 0, FGS__ROLE_COUNT * sizeof(struct fgs__stat)));
+    OK(cuMemsetD8(g.flags, 0, TILES * sizeof(uint32_t)));
     OK(cuMemsetD8(g.trace, 0x77, TRACE_ROWS * sizeof(struct fgs__trace)));
     memset(g.rec, 0, sizeof *g.rec);
     return 0;

@@ -9,8 +9,8 @@ static void text_that_is_broken_is_refused_with_its_place(void **state)
     } rows[] = {
         { "mul.rn.f32 ", "mull.rn.f32 ", 0 },          /* unknown word   */
         { "mul.rn.f32 ", "mul.rn.u32 ", 0 },           /* wrong type     */
-        { "setp.ge.u64             %p_idle, %tile",
-          "setp.ge.u64             %p_idle, %tilt", 0 }, /* unknown name */
+        { "setp.ge.u64             %p_idle, %to",
+          "setp.ge.u64             %p_idle, %tos", 0 }, /* unknown name */
         { "@%p_idle bra            L_end;",
           "@%p_idle bra            L_nowhere;", 0 },   /* no such label  */
     };
@@ -71,7 +71,9 @@ static void text_that_breaks_its_contract_is_refused(void **state)
         { ".param .u64 p_rec", ".param .u32 p_rec", "is .u32 p_rec" },
         { ".param .u32 p_round",
           ".param .u32 p_round, .param .u32 p_more", "p_more" },
-        { ",\n    .param .u32 p_round", "",
+        /* what the body reads is there, but no parameter */
+        { ",\n    .param .u32 p_round\n)\n    .reqntid 256, 1, 1\n{",
+          "\n)\n    .reqntid 256, 1, 1\n{\n    .param .u32 p_round;",
           "has 20 parameters" },
         { ".reqntid 256, 1, 1", ".reqntid 128, 1, 1", "blocks of 256 threads" },
     };
@@ -142,8 +144,8 @@ static void fault_of_a_kernel_is_told_with_its_place(void **state)
     uint32_t *in;
 
     (void)state;
-    put_changed("ld.param.u64            %a_mid, [p_mid];",
-                "mov.u64                 %a_mid, 4096;");
+    put_changed("ld.param.u64            %a_tile, [p_mid];",
+                "mov.u64                 %a_tile, 4096;");
     RIG_OK(rig_make(&r, &o, &err), err);
     free(rig_fill(&r, 1));
     RIG_OK(fgs_plan_run(r.plan, NULL, 1, &err), err);

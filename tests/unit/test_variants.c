@@ -36,7 +36,7 @@ static void every_element_goes_through_every_engine(void **state)
 {
     (void)state;
     for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
-        for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_COUNT; n++) {
+        for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_PLAIN; n++) {
             struct job j = { (fgs_element)e, (fgs_engine)n,
                              saturation((fgs_element)e), 0, 4096, 256, 3, 0,
                              0 };
@@ -68,7 +68,7 @@ static void tiles_and_blocks_of_any_size_do(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_COUNT; n++) {
+        for (int n = FGS_ENGINE_AUTO + 1; n < FGS_ENGINE_PLAIN; n++) {
             struct job j = { i % 2 ? FGS_ELEMENT_E2M1 : FGS_ELEMENT_F16,
                              (fgs_engine)n, 0, 0, row[i].tile_bytes,
                              row[i].threads, 2, 0, 0 };

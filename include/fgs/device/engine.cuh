@@ -22,6 +22,7 @@ namespace fgs {
  *   async      cp.async of each thread, which looks at what it copied; sm_80.
  *              Weak, so formally it races; only on request
  *   poll       strong 128-bit loads of each thread; sm_70
+ *   plain      no sentinels: the producer's grid or a flag is waited for
  */
 namespace engine {
 struct report {};
@@ -29,6 +30,7 @@ struct bulk_weak {};
 struct bulk {};
 struct async {};
 struct poll {};
+struct plain {};
 
 template <bool Report, bool Bulk> struct choice { typedef poll type; };
 template <bool Bulk> struct choice<true, Bulk> { typedef report type; };
@@ -47,10 +49,11 @@ template <class N> struct engine_is {
         bulk = same<N, engine::bulk>::value ||
                same<N, engine::bulk_weak>::value,
         async = same<N, engine::async>::value,
-        poll = same<N, engine::poll>::value
+        poll = same<N, engine::poll>::value,
+        plain = same<N, engine::plain>::value
     };
 
-    static_assert(report || bulk || async || poll,
+    static_assert(report || bulk || async || poll || plain,
                   "fgs: no such engine; take one of fgs::engine");
     static_assert(!report || target::report,
                   "fgs: the report engine needs compute capability 10.7, "

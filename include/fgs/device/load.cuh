@@ -226,6 +226,32 @@ FGS_FN u32 poll_tile(void *tile, const void *from, u64 &again, patience &p,
     return giveup_none;
 }
 
+/* One thread: until the flag has reached `round`, with acquire (4.6.2). */
+FGS_FN u32 settle_flag(const u32 *flag, u32 round, patience &p,
+                       const limits &l, const site &at)
+{
+    p.begin();
+    for (;;) {
+        bool abort = aborted(at.control);
+        u32 seen, code;
+
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                     : "=r"(seen)
+                     : "l"(to_global(flag))
+                     : "memory");
+        p.tries++;
+        if (seen >= round)
+            return giveup_none;
+        code = p.verdict(l, abort);
+        if (code && code != giveup_other)
+            give_up(at, giveup_flag, no_chunk, chunk{ { seen, 0, round, 0 } },
+                    p.tries, p.spent);
+        if (code)
+            return code;
+        p.nap(l);
+    }
+}
+
 /* Each of Threads threads: copy its chunks, wait for them, look, copy again
  * those that are not valid.  What it copied it sees without a barrier. */
 template <class E, u32 Bytes, u32 Threads>
@@ -309,10 +335,41 @@ struct tile_load {
     FGS_FN bool wait(void *tile, const void *from, const limits &l,
                      const site &at, u32 rank = thread_rank())
     {
+        static_assert(!is::plain, "fgs: the plain engine looks for no "
+                                  "sentinel; take wait_ordered");
         if constexpr (is::report || is::bulk)
             return wait_barrier(tile, from, l, at, rank);
         else
             return wait_block(tile, from, l, at, rank);
+    }
+
+    /*
+     * Plain, all threads: wait for the grids that this one depends on or,
+     * where there is a flag, until that has reached `round`; then load.
+     *
+     * false  somebody gave up before the flag was set or the grid ended
+     */
+    FGS_FN bool wait_ordered(void *tile, const void *from, const u32 *flag,
+                             u32 round, const limits &l, const site &at,
+                             u32 rank = thread_rank())
+    {
+        static_assert(is::plain, "fgs: wait_ordered is of the plain engine");
+        if (flag) {
+            if (rank == 0) {
+                patience p;
+
+                show(stop, settle_flag(flag, round, p, l, at));
+                note_again(at.stats, again = p.tries - 1);
+            }
+            __syncthreads();
+            if (look(stop))
+                return false;
+        } else {
+            wait_upstream();
+        }
+        for (u32 i = rank; i < chunks; i += threads)
+            chunk_at(tile, i) = ((const chunk *)from)[i];
+        return !__syncthreads_or(rank == 0 && aborted(at.control));
     }
 
     FGS_FN bool wait_barrier(void *tile, const void *from, const limits &l,

@@ -206,6 +206,21 @@ FGS_FN void publish(u32 rank = thread_rank())
     }
 }
 
+/* All threads, behind the last store of a tile in global memory, by chunks or
+ * by bulk copies that were waited for: set its flag for consumers that acquire
+ * it (4.6.2).  The block barrier puts every thread's stores before the fence
+ * of thread 0, the fence before the flag. */
+FGS_FN void set_flag(u32 *flag, u32 round, u32 rank = thread_rank())
+{
+    __syncthreads();
+    if (rank == 0)
+        asm volatile("fence.acq_rel.gpu;"
+                     " st.relaxed.gpu.global.u32 [%0], %1;"
+                     :
+                     : "l"(to_global(flag)), "r"(round)
+                     : "memory");
+}
+
 /* Each thread of a consumer, last (4.6.5): wait for the grid that this one
  * depends on, off the critical path.  Also where a block gives up. */
 FGS_FN void wait_upstream()
@@ -258,6 +273,7 @@ enum giveup : u32 {
     giveup_tries,    /* the bound in tries                                  */
     giveup_landing,  /* a copy that was issued did not land                 */
     giveup_sentinel, /* a producer's result is the sentinel                 */
+    giveup_flag,     /* a flag did not reach the round                      */
     giveup_other     /* nothing to record: somebody else gave up            */
 };
 

@@ -76,6 +76,8 @@ struct pipe {
         boxes = (Bytes + box - 1) / box,
         bars = Each ? boxes : 1
     };
+    static_assert(!engine_is<N>::plain,
+                  "fgs: a pipe is for engines that look for sentinels");
     static_assert(Stages >= 1 && Stages <= 32,
                   "fgs: a pipe has 1 to 32 stages");
     static_assert(!Each || engine_is<N>::report,
