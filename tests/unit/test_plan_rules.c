@@ -119,7 +119,8 @@ static void tile_that_the_buffer_does_not_have(void **state)
     (void)state;
     own("a", in, mid);
     net.stage[0].grid[0] = NET_TILES + 1;
-    refused(FGS_E_SIZE, "reads tile 24 of buffer 'in', which has 24", NULL, NULL);
+    refused(FGS_E_SIZE, "reads tile 24 of buffer 'in', which has 24", NULL,
+            NULL);
 }
 
 static void table_that_misses_a_tile_leaves_it_unwritten(void **state)
