@@ -217,6 +217,57 @@ static void two_streams_are_tied_by_an_event(void **state)
     leave();
 }
 
+/* ---------------------------------------------------------------- orders -- */
+
+static fgs_kernel *plain(void)
+{
+    return net_kernel(&net, &(fgs_kernel_desc){ .role = FGS_ROLE_CONSUMER,
+                                                .engine = FGS_ENGINE_PLAIN });
+}
+
+static void four_orders_give_the_same(void **state)
+{
+    static const char *const forms[FGS_ORDER_COUNT] = {
+        [FGS_ORDER_STREAM] = "same stream",
+        [FGS_ORDER_PDL] = "programmatic serialization",
+        [FGS_ORDER_FLAG] = "programmatic serialization",
+        [FGS_ORDER_SENTINEL] = "programmatic serialization",
+    };
+    fgs_error err;
+
+    (void)state;
+    pair(2);
+    net.stage[1].ordered = plain();
+    for (fgs_order o = FGS_ORDER_STREAM; o < FGS_ORDER_COUNT; o++) {
+        net.access[1][0].order = o;
+        RIG_OK(net_compose(&net, &err), err);
+        assert_int_equal(edge(0).taken, o);
+        assert_string_equal(edge(0).form, forms[o]);
+        for (uint32_t i = 0; i < 6; i++) {
+            net_write(net.b[0], 10 * (uint32_t)o + i);
+            net_run(&net, NULL, 1 + i % 2 * 2);
+            net_expect(net.b[0], 0, net.b[2],
+                       (uint32_t)(i % 2 ? i / 2 * 4 + 3 : i / 2 * 4) % 2, 1);
+        }
+    }
+}
+
+static void order_of_the_plan_is_that_of_its_edges(void **state)
+{
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    net.spec.order = FGS_ORDER_FLAG;
+    assert_int_equal(net_compose(&net, &err), FGS_E_PLAN);
+    assert_non_null(strstr(err.text, "no kernel that polls flags"));
+    net.stage[1].ordered = plain();
+    RIG_OK(net_compose(&net, &err), err);
+    assert_int_equal(edge(0).asked, FGS_ORDER_FLAG);
+    net_run(&net, NULL, 3);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+}
+
 static void plan_without_a_receipt_keeps_none(void **state)
 {
     fgs_receipt r = { .size = sizeof r };
@@ -268,6 +319,8 @@ int main(void)
         TEST(three_slots_are_filled_ahead_by_a_memset),
         TEST(three_slots_are_cleared_by_their_reader),
         TEST(two_streams_are_tied_by_an_event),
+        TEST(four_orders_give_the_same),
+        TEST(order_of_the_plan_is_that_of_its_edges),
         TEST(plan_without_a_receipt_keeps_none),
         TEST(trace_has_a_row_a_block),
     };

@@ -206,6 +206,25 @@ static void plain_edge_stays_plain(void **state)
     assert_int_equal(port(0), 0);
 }
 
+static void flags_begin_anew_with_each_replay(void **state)
+{
+    (void)state;
+    pair(2);
+    net.stage[1].ordered = net_kernel(
+        &net, &(fgs_kernel_desc){ .role = FGS_ROLE_CONSUMER,
+                                  .engine = FGS_ENGINE_PLAIN });
+    net.access[1][0].order = FGS_ORDER_FLAG;
+    compose();
+    net_run(&net, run, 1);
+    replay(captured(2), 2, 2, 40);
+    assert_int_equal(port(0), 1);
+    net_write(net.b[0], 77);
+    net_run(&net, run, 4);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+    net_expect(net.b[0], 0, net.b[2], 1, 1);
+    replay(built(4), 4, 2, 20);
+}
+
 static void slots_take_turns_across_replays(void **state)
 {
     (void)state;
@@ -294,6 +313,7 @@ int main(void)
         TEST(graph_that_is_built_has_the_programmatic_edge),
         TEST(capture_of_two_streams_starts_the_reader_early),
         TEST(plain_edge_stays_plain),
+        TEST(flags_begin_anew_with_each_replay),
         TEST(slots_take_turns_across_replays),
         TEST(rounds_that_do_not_close_the_ring_are_refused),
         TEST(update_follows_a_buffer_to_its_new_place),
