@@ -22,6 +22,12 @@ bool bench_time(const struct bench_asked *a, bool (*once)(void *), void *cookie,
                 struct bench_time *best);
 double bench_cpu_seconds(void); /* of the process */
 
+/* -------------------------------------- bench_launch.c, bench_chain.c -- */
+
+extern const char usage_bench_launch[], usage_bench_chain[];
+int bench_launch_plan(int argc, char **argv);
+int bench_chain(int argc, char **argv);
+
 /* ------------------------------------------------------ bench_device.c -- */
 
 /* The software device through fgs_sim_get_proc, one context. */

@@ -59,7 +59,8 @@ struct plan_stage {
     enum plan_role role;
     struct plan_place place;
     uint64_t given;
-    const char *file, *entry; /* of a kernel of the user's                   */
+    const char *said, *file, *entry; /* of a kernel of the user's: its file
+                                 as the plan has it, its path, its name  */
     struct plan_access *accesses;
     struct plan_arg *args;
     uint32_t access_count, arg_count;
@@ -105,6 +106,9 @@ uint32_t plan_role_reads(enum plan_role role);
  * or EXIT_BAD with nothing to drop.
  */
 int plan_read(const char *path, struct plan_file *out);
+/* The same of a text with a NUL behind it, which is cut into lines. */
+int plan_read_text(const char *path, char *text, size_t size,
+                   struct plan_file *out);
 void plan_drop(struct plan_file *f);
 
 /* The file as it was understood: loops and defaults written out. */

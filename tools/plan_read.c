@@ -351,7 +351,7 @@ static void set_defaults(struct plan_reader *r)
     r->buffer.fill = "auto";
 }
 
-static int read_text(struct plan_reader *r, char *text, size_t size)
+static int read_lines_of(struct plan_reader *r, char *text, size_t size)
 {
     if (strlen(text) != size)
         return failure("plan", "%s: is no text: it holds a NUL", r->f->path);
@@ -366,28 +366,34 @@ static int read_text(struct plan_reader *r, char *text, size_t size)
     return r->errors ? EXIT_BAD : EXIT_GOOD;
 }
 
-int plan_read(const char *path, struct plan_file *out)
+int plan_read_text(const char *path, char *text, size_t size,
+                   struct plan_file *out)
 {
     struct plan_reader *r = calloc(1, sizeof *r);
-    unsigned char *text = NULL;
-    size_t size;
-    int code, bad;
+    int code;
 
     memset(out, 0, sizeof *out);
     out->path = path;
-    bad = r ? file_read(path, &text, &size) : 0;
     if (!r)
-        code = failure("plan", "%s: no memory", path);
-    else if (bad)
-        code = failure("plan", "%s: %s", path, strerror(bad));
-    else {
-        r->f = out;
-        set_defaults(r);
-        code = read_text(r, (char *)text, size);
-    }
+        return failure("plan", "%s: no memory", path);
+    r->f = out;
+    set_defaults(r);
+    code = read_lines_of(r, text, size);
     if (code != EXIT_GOOD)
         plan_drop(out);
-    free(text);
     free(r);
+    return code;
+}
+
+int plan_read(const char *path, struct plan_file *out)
+{
+    unsigned char *text;
+    size_t size;
+    int code, bad = file_read(path, &text, &size);
+
+    if (bad)
+        return failure("plan", "%s: %s", path, strerror(bad));
+    code = plan_read_text(path, (char *)text, size, out);
+    free(text);
     return code;
 }

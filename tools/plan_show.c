@@ -16,6 +16,7 @@ static bool is_empty(const struct plan_word *w, const void *at)
     case PLAN_SIGNED:
         return !*(const uint64_t *)at;
     case PLAN_WORD:
+    case PLAN_LIST:
     case PLAN_TEXT:
         return !*(const char *const *)at;
     case PLAN_ENGINE:
@@ -65,6 +66,7 @@ static void put_value(const struct plan_word *w, const void *at)
         printf("%" PRId64, *(const int64_t *)at);
         break;
     case PLAN_WORD:
+    case PLAN_LIST:
     case PLAN_TEXT:
         fputs(*(const char *const *)at, stdout);
         break;
@@ -125,7 +127,7 @@ static void put_stage(const struct plan_file *f, const struct plan_stage *s)
 
     printf("stage %s %s", s->name, plan_role_word(s->role));
     if (s->role == PLAN_KERNEL)
-        printf(" %s %s", s->file, s->entry);
+        printf(" %s %s", s->said, s->entry);
     for (i = 0; s->role != PLAN_KERNEL && i < s->access_count; i++)
         printf("%s %s", s->accesses[i].write ? " ->" : "",
                f->buffers[s->accesses[i].buffer].name);
@@ -202,6 +204,7 @@ static void json_value(struct json *j, const struct plan_word *w,
         json_signed(j, w->word, *(const int64_t *)at);
         break;
     case PLAN_WORD:
+    case PLAN_LIST:
     case PLAN_TEXT:
         json_text(j, w->word, *(const char *const *)at);
         break;

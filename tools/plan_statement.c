@@ -25,7 +25,8 @@ uint32_t plan_role_reads(enum plan_role role)
 }
 
 const struct plan_arg_row plan_args[] = {
-#define PLAN_ARG(id, word, behind, bytes) {word, PLAN_BEHIND_##behind, bytes},
+#define PLAN_ARG(id, word, behind, bytes, text)                                \
+    {word, PLAN_BEHIND_##behind, bytes},
 #include "plan.def"
 };
 enum { ARG_ROWS = sizeof plan_args / sizeof plan_args[0] };
@@ -192,6 +193,7 @@ static bool say_role(struct plan_reader *r, struct plan_stage *s)
     if (s->role != PLAN_KERNEL)
         return say_ends(r, s);
     t = plan_next(r);
+    s->said = t ? t->text : NULL;
     s->file = t ? plan_path(r, t->text) : NULL;
     t = plan_next(r);
     s->entry = t ? t->text : NULL;
@@ -482,7 +484,7 @@ void plan_finish(struct plan_reader *r)
                      "tile-bytes is no multiple of 16");
     for (i = 0; i < f->stage_count; i++) {
         finish_stage(r, &f->stages[i]);
-        if (f->stages[i].role == PLAN_PRODUCE)
+        if (f->stages[i].role == PLAN_PRODUCER)
             finish_input(r, &f->stages[i]);
     }
 }

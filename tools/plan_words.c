@@ -81,6 +81,28 @@ static void set_word(struct plan_reader *r, const struct plan_word *w,
     *(const char **)to = t->text;
 }
 
+static void set_list(struct plan_reader *r, const struct plan_word *w,
+                     const struct plan_token *t, void *to)
+{
+    const char *p;
+    char one[16];
+
+    for (p = t->text;; p++) {
+        int len = (int)strcspn(p, ",");
+
+        snprintf(one, sizeof one, "%.*s", len, p);
+        if (len >= (int)sizeof one || !word_is_in(w->words, one)) {
+            plan_wrong(r, t, "%s: \"%.*s\" is none of %s", w->word, len, p,
+                       w->words);
+            return;
+        }
+        p += len;
+        if (!*p)
+            break;
+    }
+    *(const char **)to = t->text;
+}
+
 static void set_text(struct plan_reader *r, const struct plan_word *w,
                      const struct plan_token *t, void *to)
 {
@@ -240,7 +262,7 @@ static const setter setters[] = {
     [PLAN_WORD] = set_word,     [PLAN_TEXT] = set_text,
     [PLAN_ENGINE] = set_engine, [PLAN_ELEMENT] = set_element,
     [PLAN_DIM] = set_dim,       [PLAN_TILES] = set_tiles,
-    [PLAN_TABLE] = set_table,
+    [PLAN_TABLE] = set_table,   [PLAN_LIST] = set_list,
 };
 
 void plan_options(struct plan_reader *r, const char *scope, void *to,

@@ -9,6 +9,7 @@ enum plan_value {
     PLAN_NUMBER,
     PLAN_SIGNED,
     PLAN_WORD,
+    PLAN_LIST,
     PLAN_TEXT,
     PLAN_ENGINE,
     PLAN_ELEMENT,
@@ -48,6 +49,9 @@ bool plan_given(uint64_t given, const char *scope, const char *word);
 /* Options up to the line's end into a struct of that scope. */
 void plan_options(struct plan_reader *r, const char *scope, void *to,
                   uint64_t *given);
+
+/* Every row of plan.def, to standard output. */
+void plan_words_list(void);
 
 /* A file named in the plan, as seen from the plan's folder. */
 char *plan_path(struct plan_reader *r, const char *name);

@@ -6,6 +6,7 @@
 
 struct run_asked {
     const char *provider, *engine, *input, *output, *inject;
+    const char *order;      /* of the edge, NULL = as fgs_plan_make has it  */
     uint64_t tiles, rounds, seed, ordinal, work_ns, bound_ms, max_tries;
     uint64_t tile_bytes, threads;
     const char *element_name, *mechanism, *saturate, *language;
@@ -33,6 +34,7 @@ struct run_done {
     int alive;           /* after a failure: 1, 0, -1 = not tried    */
     /* copies of what dies with the device, the kernel and the plan  */
     char provider[16], stem[64], assembled_by[16], pdl_why[256], note[1024];
+    char order[16], form[32], order_why[256]; /* of the one edge           */
 };
 
 /*

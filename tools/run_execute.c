@@ -11,7 +11,7 @@
 /* Everything of a run that the library owns; zeroed = nothing. */
 struct parts {
     fgs_device *dev;
-    fgs_kernel *init, *producer, *consumer;
+    fgs_kernel *init, *producer, *consumer, *ordered;
     fgs_buffer *in, *mid, *out;
     fgs_plan *plan;
     double began; /* seconds */
@@ -106,6 +106,47 @@ static fgs_result describe(const struct run_asked *a, fgs_role role,
     return r;
 }
 
+/* The same plan by its edges, where an order was asked for: the consumer that
+ * looks for sentinels, or the one that is told when to load. */
+static fgs_result compose(const struct run_asked *a, struct parts *p,
+                          const fgs_kernel_desc *consume,
+                          const fgs_plan_desc *d, fgs_error *err)
+{
+    fgs_access made[2] = {{.buffer = p->in}, {.buffer = p->mid, .write = 1}};
+    fgs_access used[2] = {{.buffer = p->mid}, {.buffer = p->out, .write = 1}};
+    fgs_stage_desc stages[2] = {
+        {.size = sizeof stages[0], .name = "producer", .kernel = p->producer,
+         .accesses = made, .access_count = 2, .work_ns = d->work_ns,
+         .fault_tile = d->fault_tile, .fault_chunk = d->fault_chunk},
+        {.size = sizeof stages[1], .name = "consumer", .kernel = p->consumer,
+         .accesses = used, .access_count = 2}};
+    fgs_use use = {.buffer = p->mid, .fill = FGS_FILL_KERNEL,
+                   .kernel = p->init};
+    fgs_plan_spec spec = {.size = sizeof spec, .stages = stages, .uses = &use,
+                          .stage_count = 2, .use_count = 1, .receipt = 1,
+                          .bound_ns = d->bound_ns, .max_tries = d->max_tries};
+    fgs_kernel_desc ordered = *consume;
+    fgs_result r = fgs_order_find(a->order, &spec.order);
+
+    ordered.engine = FGS_ENGINE_PLAIN;
+    ordered.weak = 0;
+    if (r == FGS_OK)
+        r = fgs_kernel_make(&p->ordered, p->dev, &ordered, err);
+    stages[1].ordered = p->ordered;
+    return r < 0 ? r : fgs_plan_compose(&p->plan, p->dev, &spec, err);
+}
+
+static void keep_order(struct parts *p, struct run_done *d)
+{
+    fgs_edge_info e = {.size = sizeof e};
+
+    if (fgs_plan_get_edge(p->plan, 0, &e, NULL) < 0)
+        return;
+    KEEP(d->order, fgs_order_name(e.taken));
+    KEEP(d->form, e.form);
+    KEEP(d->order_why, e.why);
+}
+
 /* Kernels and plan; `stem` is the producer's text, NULL = the healthy one. */
 static fgs_result make_plan(const struct run_asked *a, const char *stem,
                             struct parts *p, fgs_error *err)
@@ -140,17 +181,19 @@ static fgs_result make_plan(const struct run_asked *a, const char *stem,
         desc.fault_tile = a->fault_tile;
         desc.fault_chunk = (uint32_t)a->fault_chunk;
     }
-    return fgs_plan_make(&p->plan, p->dev, &desc, err);
+    return a->order ? compose(a, p, &consume, &desc, err)
+                    : fgs_plan_make(&p->plan, p->dev, &desc, err);
 }
 
 static void drop_plan(struct parts *p)
 {
     fgs_plan_free(p->plan);
+    fgs_kernel_free(p->ordered);
     fgs_kernel_free(p->consumer);
     fgs_kernel_free(p->producer);
     fgs_kernel_free(p->init);
     p->plan = NULL;
-    p->init = p->producer = p->consumer = NULL;
+    p->init = p->producer = p->consumer = p->ordered = NULL;
 }
 
 static void drop_all(struct parts *p)
@@ -337,6 +380,7 @@ void run_execute(const struct run_asked *a, const uint32_t *in,
     if (d->loaded) {
         KEEP(d->stem, d->consumer.stem);
         KEEP(d->assembled_by, d->consumer.assembled_by);
+        keep_order(&p, d);
     }
     if (r == FGS_OK)
         r = fgs_buffer_write(p.in, 0, in,

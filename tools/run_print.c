@@ -47,13 +47,15 @@ static void print_error(const struct run_done *d)
                         : "lost");
 }
 
-static void print_receipt(const struct run_done *d)
+static void print_receipt(const struct run_asked *a, const struct run_done *d)
 {
     const fgs_receipt *r = &d->receipt;
 
     printf("engine     %s, PTX %d.%d for %s, assembled by %s\n",
            fgs_engine_name(r->engine), (int)r->ptx_version / 10,
            (int)r->ptx_version % 10, r->ptx_target, d->assembled_by);
+    if (a->order)
+        printf("order      %s, %s: %s\n", d->order, d->form, d->order_why);
     printf("re-issues  %" PRIu64 "\n", r->reissues);
     printf("overlap    %s%s\n", yes_no(r->overlap),
            r->overlap ? ": a consumer block started before the last producer "
@@ -81,7 +83,7 @@ void run_print(const struct run_asked *a, const struct run_done *d)
     if (d->verified)
         printf("digest     %016" PRIx64 "\n", d->digest);
     if (d->have_receipt)
-        print_receipt(d);
+        print_receipt(a, d);
 }
 
 /* --------------------------------------------------------------- as JSON -- */
@@ -171,6 +173,7 @@ void run_print_json(const struct run_asked *a, const struct run_done *d)
         json_null(&j, "mismatches");
     json_text(&j, "digest", d->verified ? digest : NULL);
     json_number(&j, "reissues", r->reissues);
+    json_text(&j, "order", d->order[0] ? d->order : NULL);
     json_bool(&j, "pdl", r->pdl);
     json_bool(&j, "overlap", r->overlap);
     json_number(&j, "elapsed_ns", r->elapsed_ns);

@@ -7,10 +7,12 @@
 #include <time.h>
 
 const char usage_bench[] =
-    "usage: fgs bench sim|handoff [OPTION]...\n"
+    "usage: fgs bench sim|handoff|launch|chain [OPTION]...\n"
     "\n"
     "handoff: tiles between two blocks of a device, see fgs bench handoff "
     "-h\n"
+    "launch:  host time of a plan's launches, see fgs bench launch -h\n"
+    "chain:   heavy kernels by every order, see fgs bench chain -h\n"
     "\n"
     "Measure the software device on this machine: thread-instructions a\n"
     "second of small kernels on one core and on all, of the guide's example,\n"
@@ -437,12 +439,17 @@ int verb_bench(int argc, char **argv)
 
     if (argc > 1 && !strcmp(argv[1], "handoff"))
         return bench_handoff(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "launch"))
+        return bench_launch_plan(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "chain"))
+        return bench_chain(argc - 1, argv + 1);
     code = opt_parse(verb_find("bench"), argc, argv, table, &operands);
     if (code >= 0)
         return code;
     if (operands != 1 || strcmp(argv[1], "sim"))
-        return usage_error("bench", "what is measured must be \"sim\", or "
-                                    "\"handoff\" as the first word");
+        return usage_error("bench", "what is measured must be \"sim\", or as "
+                                    "the first word \"handoff\", \"launch\" "
+                                    "or \"chain\"");
     if (a.only && !known(a.only))
         return usage_error("bench", "--only: no row is named \"%s\"", a.only);
     return bench(&a);

@@ -41,6 +41,8 @@ const char usage_run[] =
     "                       it (default: the middle tile, chunk 0)\n"
     "  --bound-ms N         time bound of each wait loop (default 2000)\n"
     "  --max-tries N        bound on tries of each wait loop (default none)\n"
+    "  --order ORDER        auto, stream, pdl, flag or sentinel: what the\n"
+    "                       consumer waits for (default: the sentinel)\n"
     "  --no-pdl             plain stream order, no early start\n"
     "  --json               the result as JSON\n"
     "\n"
@@ -160,6 +162,8 @@ static int ask(int argc, char **argv, struct run_asked *a)
         {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,
          NULL},
         {"--max-tries", OPT_NUMBER, &a->max_tries, 0, UINT64_MAX, NULL, NULL},
+        {"--order", OPT_TEXT, &a->order, 0, 0,
+         "auto|stream|pdl|flag|sentinel", NULL},
         {"--no-pdl", OPT_FLAG, &a->no_pdl, 0, 0, NULL, NULL},
         {"--json", OPT_FLAG, &a->json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
@@ -174,6 +178,8 @@ static int ask(int argc, char **argv, struct run_asked *a)
                            argv[1]);
     if (a->weak && strcmp(a->engine, "bulk"))
         return usage_error("run", "--weak: needs --engine bulk");
+    if (a->order && a->no_pdl)
+        return usage_error("run", "--no-pdl: not with --order");
     return ask_shape(a);
 }
 

@@ -1,15 +1,16 @@
 /* verb_trace.c -- fgs trace: blocks of grids on SMs over time, as a picture */
-#include "trace.h"
+#include "plan_run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char usage_trace[] =
-    "usage: fgs trace FILE -o OUT\n"
+    "usage: fgs trace FILE -o OUT [OPTION]...\n"
     "\n"
-    "Draw rows of blocks that an earlier -o OUT.rows left.  What OUT ends in\n"
-    "says what it is:\n"
+    "Run a plan file, verified, and draw its last round; or draw rows of "
+    "blocks\n"
+    "that an earlier -o OUT.rows left.  What OUT ends in says what it is:\n"
     "\n"
     "  .svg    a picture: a bar a grid, then the blocks on each SM; waiting\n"
     "          is hatched, overlap of a grid with one it reads from shaded\n"
@@ -17,14 +18,18 @@ const char usage_trace[] =
     "          where it has several blocks at a time\n"
     "  .rows   the rows as text, to be drawn elsewhere\n"
     "\n"
-    "  -o OUT  where to; may be given once\n"
-    "  --json  what was seen, as JSON on standard output\n"
+    "  -o OUT               where to\n"
+    "  --provider cuda|sim  of a plan, as in fgs plan, and so are\n"
+    "  --device N  --order ORDER  --engine NAME  --rounds N\n"
+    "  --json               what was seen, as JSON on standard output\n"
     "\n"
-    "Exit: 0 good, 1 failed, 2 wrong usage.\n";
+    "Exit: 0 good, 1 failed, 2 wrong usage, 77 no such device.\n";
 
 struct asked {
-    const char *output;
-    bool json;
+    struct plan_asked plan;
+    const char *output, *engine;
+    uint64_t rounds;
+    bool rounds_given, json;
 };
 
 /* --------------------------------------------------------------- result -- */
@@ -82,7 +87,39 @@ static void print_json(const struct trace *t)
 
 /* ----------------------------------------------------------------- verb -- */
 
-static int read_trace(const char *path, struct trace *t)
+static int run(const struct asked *a, struct plan_file *f, struct plan_parts *p,
+               struct trace *t)
+{
+    struct plan_done d = {0};
+
+    d.result = plan_parts_make(p, f, &a->plan, &d.error);
+    if (d.result == FGS_OK)
+        d.result = plan_parts_compose(p, &d.error);
+    if (d.result == FGS_OK)
+        plan_verify(p, (uint32_t)f->rounds, &d);
+    if (d.ok)
+        return plan_trace("trace", p, t);
+    failure("trace", "%s: %s", f->path, d.error.text);
+    return code_of(d.result);
+}
+
+static int run_plan(const struct asked *a, const char *path, struct trace *t)
+{
+    struct plan_file f;
+    struct plan_parts p = {0};
+    int code = plan_read(path, &f);
+
+    if (code != EXIT_GOOD)
+        return code;
+    if (a->rounds_given)
+        f.rounds = a->rounds;
+    code = run(a, &f, &p, t);
+    plan_parts_free(&p);
+    plan_drop(&f);
+    return code;
+}
+
+static int get_trace(const struct asked *a, const char *path, struct trace *t)
 {
     unsigned char *text;
     size_t size;
@@ -90,9 +127,10 @@ static int read_trace(const char *path, struct trace *t)
 
     if (bad)
         return failure("trace", "%s: %s", path, strerror(bad));
-    code = trace_rows_are(text, size)
-               ? trace_rows_read(path, text, t)
-               : failure("trace", "%s: holds no rows of blocks", path);
+    if (trace_rows_are(text, size))
+        code = trace_rows_read(path, text, t);
+    else
+        code = run_plan(a, path, t);
     free(text);
     return code;
 }
@@ -101,6 +139,12 @@ static int ask(int argc, char **argv, struct asked *a)
 {
     const struct opt table[] = {
         {"-o", OPT_TEXT, &a->output, 0, 0, NULL, NULL},
+        {"--provider", OPT_TEXT, &a->plan.provider, 0, 0, "cuda|sim", NULL},
+        {"--device", OPT_NUMBER, &a->plan.ordinal, 0, INT32_MAX, NULL, NULL},
+        {"--order", OPT_TEXT, &a->plan.order, 0, 0, PLAN_ORDERS, NULL},
+        {"--engine", OPT_TEXT, &a->engine, 0, 0, NULL, NULL},
+        {"--rounds", OPT_NUMBER, &a->rounds, 1, UINT32_MAX, NULL,
+         &a->rounds_given},
         {"--json", OPT_FLAG, &a->json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -116,6 +160,9 @@ static int ask(int argc, char **argv, struct asked *a)
     if (trace_suffix_wrong(a->output))
         return usage_error("trace", "-o: \"%s\" %s", a->output,
                            trace_suffix_wrong(a->output));
+    if (a->engine && fgs_engine_find(a->engine, &a->plan.engine) < 0)
+        return usage_error("trace", "--engine: \"%s\" is no engine", a->engine);
+    a->plan.receipt = 2;
     return -1;
 }
 
@@ -127,7 +174,7 @@ int verb_trace(int argc, char **argv)
 
     if (code >= 0)
         return code;
-    code = read_trace(argv[1], &t);
+    code = get_trace(&a, argv[1], &t);
     if (code == EXIT_GOOD)
         code = trace_write("trace", &t, a.output);
     if (code == EXIT_GOOD && a.json)

@@ -86,7 +86,7 @@ static void count_calls(struct fgs__device *d)
     d->cu.cuStreamWaitEvent = count_wait;
 }
 
-/* ----------------------------------------------------------------- a plan -- */
+/* --------------------------------------------------------------- a plan -- */
 
 enum { TILES = 4, READERS = 6 };
 
@@ -175,7 +175,7 @@ static void measure(struct parts *p, uint32_t rounds)
     calls.copy -= once[3], calls.record -= once[4], calls.wait -= once[5];
 }
 
-/* ----------------------------------------------------------------- tests -- */
+/* ---------------------------------------------------------------- tests -- */
 
 static void round_by_streams_is_its_launches(void **state)
 {

@@ -34,8 +34,8 @@ has()
 }
 
 run="provider device cc engine ptx_version ptx_target assembled_by language \
-element mechanism tiles tile_bytes threads rounds ok mismatches digest reissues pdl \
-overlap elapsed_ns compiled cached"
+element mechanism tiles tile_bytes threads rounds ok mismatches digest reissues order \
+pdl overlap elapsed_ns compiled cached"
 valid run_is_json 0 run --json
 has run_has_its_members "$run"
 grep -q '"digest": "[0-9a-f]\{16\}"' "$tmp/json" && ok digest_has_16_digits ||

@@ -132,6 +132,8 @@ line table_or_tiles '17: "t": table and tiles exclude each other' \
 line waits_is_of_yours '7: "t": waits is for kernels of yours' \
     'stage t consume b -> a waits last'
 line can_is_of_yours '6: "s": can is for kernels of yours' 'read a can flag'
+line can_is_a_list_of_orders '12: can: "flog" is none of auto|stream|' \
+    'read a can pdl,flog'
 line engine_is_of_the_library '7: "t": engine is for stages of the library' \
     'stage t kernel x.ptx k grid 1 block 1 engine poll
 read a'

@@ -40,6 +40,21 @@ same weak_bulk_has_the_one_digest "$first" "$(member digest)"
 run 0 --engine bulk
 same strong_bulk_is_ptx_9.3 9.3 "$(member ptx_version)"
 
+for o in stream pdl flag sentinel; do
+    run 0 --order $o
+    same "order_${o}_has_the_one_digest" "$first" "$(member digest)"
+    same "order_${o}_is_taken" $o "$(member order)"
+done
+run 0 --order stream --slow-producer 20000
+same stream_order_does_not_overlap false "$(member overlap)"
+run 0 --order sentinel --slow-producer 20000
+same sentinels_overlap true "$(member overlap)"
+run 0 --order auto --engine bulk --weak --element f16 --rounds 3
+same auto_is_verified true "$(member ok)"
+run 1 --order sentinel --inject leak:17:3 --bound-ms 50
+same leak_by_order_names_the_place "17 3" "$(member tile) $(member chunk)"
+same leak_by_order_leaves_the_device_alive true "$(member context_alive)"
+
 run 0 --slow-producer 20000
 same slow_producer_overlaps true "$(member overlap)"
 [ "$(member reissues)" -gt 0 ] && ok slow_producer_costs_reissues ||

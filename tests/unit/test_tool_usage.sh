@@ -65,6 +65,8 @@ expect 2 '--provider: "cuda|sim" is none' run --provider 'cuda|sim'
 expect 2 '--provider: "s" is none' run --provider s
 expect 2 '--provider: "gpu" is none' device --provider gpu
 expect 2 '--engine: "asynk" is none' run --engine asynk
+expect 2 '--order: "event" is none of auto|stream' run --order event
+expect 2 '--no-pdl: not with --order' run --order pdl --no-pdl
 expect 2 '--weak: needs --engine bulk' run --weak
 expect 2 '"file": no file or word' run file
 expect 2 '"file": no file or word' run -- file
@@ -145,6 +147,11 @@ expect 2 'what is measured must be "sim"' bench gpu
 expect 2 '--only: no row is named "dance"' bench sim --only dance
 expect 0 '^loop .* add, setp, bra' bench sim --only loop --ms 1 --repeat 1
 expect 0 '"launch_ns": [1-9]' bench sim --only launch --ms 1 --repeat 1 --json
+for b in launch chain; do
+    expect 0 "^usage: fgs bench $b" bench $b -h
+    expect 2 "$b: \"x\" is not expected" bench $b x
+    expect 2 '--repeat: "0" is too small' bench $b --repeat 0
+done
 expect 0 '^usage: fgs bench handoff' bench handoff -h
 expect 2 'handoff: "x" is not expected' bench handoff x
 expect 2 '--pairs: "0" is too small' bench handoff --pairs 0

@@ -1,0 +1,350 @@
+#!/bin/sh
+# test_tool_plan.sh -- fgs plan on the software device: examples, orders, faults
+#
+# FGS_PLAN_SEEDS="1 2 3" is the seeds that every example is run with.
+. tests/lib.sh
+FGS_PROVIDER=sim
+export FGS_PROVIDER
+python=$(command -v python3)
+dir=tools/examples/plans
+seeds=${FGS_PLAN_SEEDS:-"1 2"}
+
+same()
+{
+    [ "$2" = "$3" ] && ok "$1" || not_ok "$1" "$3 in place of $2"
+}
+member()
+{
+    sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$tmp/json" |
+        head -n 1
+}
+# plan WANT ARGUMENT...: run it; the result is in $tmp/json
+plan()
+{
+    want=$1
+    shift
+    timeout 120 "$FGS" plan run --json "$@" > "$tmp/json" 2> "$tmp/err"
+    got=$?
+    [ $got = "$want" ] && return 0
+    echo "    fgs plan run $*: exit $got: $(tail -n 1 "$tmp/err")"
+    return 1
+}
+# orders FILE: those that every edge of it can have
+orders()
+{
+    case $1 in
+    *own.plan) echo stream pdl auto ;;
+    *) echo stream pdl flag sentinel auto ;;
+    esac
+}
+
+# ------------------------------------------------------- the comparison --
+# A kernel that is not what it says it is: the mirror sees it, and where.
+sed 's/mirror relay/mirror consume/; s/sub.u32   .*/&/' "$dir/own.plan" \
+    > "$tmp/own.plan"
+sed 's/{%w3, %w2}/{%w2, %w3}/' "$dir/turn.ptx" > "$tmp/turn.ptx"
+plan 1 "$tmp/own.plan"
+same wrong_result_is_a_mismatch mismatch "$(member name)"
+grep -q 'buffer "out" is wrong: the first byte is [0-9]* of tile [0-9]*' \
+    "$tmp/err" && ok wrong_result_has_its_place ||
+    not_ok wrong_result_has_its_place "$(tail -n 1 "$tmp/err")"
+sed 's/ mirror relay//' "$dir/own.plan" > "$tmp/own.plan"
+plan 0 "$tmp/own.plan"
+same kernel_without_mirror_is_not_verified "0 16" \
+    "$(member tiles) $(member unknown_tiles)"
+cp "$dir/turn.ptx" "$tmp/turn.ptx"
+plan 0 "$tmp/own.plan"
+same digest_is_of_what_is_not_verified_too \
+    "$(plan 0 "$dir/own.plan"; member digest)" \
+    "$(plan 0 "$tmp/own.plan"; member digest)"
+
+# ---------------------------------------------------------- wrong plans --
+# refused NAME PLACE PATTERN: the plan on standard input
+refused()
+{
+    cat > "$tmp/x.plan"
+    "$FGS" plan check "$tmp/x.plan" > "$tmp/out" 2> "$tmp/err"
+    got=$?
+    if [ $got = 1 ] && grep -q -e "x.plan:$2: .*$3" "$tmp/err"; then
+        ok "$1"
+    else
+        not_ok "$1" "exit $got, $(tail -n 1 "$tmp/err")"
+    fi
+}
+refused cycle_is_refused '3:7' 'the plan has a cycle' <<'X'
+buffer a
+buffer b
+stage one produce b -> a
+stage two consume a -> b
+X
+refused tile_is_written_once '6:7' "tile 0 of buffer 'a' is written twice" <<'X'
+buffer in
+buffer a
+buffer out
+stage use consume a -> out
+stage one produce in -> a
+stage two produce in -> a
+X
+refused tile_that_is_read_is_written '6:7' "waits for tile 2 of buffer 'a'" <<'X'
+buffer in tiles 2
+buffer a tiles 3
+buffer out tiles 3
+stage one produce in -> a
+  write a tiles 0 1 2
+stage use consume a -> out
+X
+refused domains_are_equal '5:7' 'different memory synchronization domains' <<'X'
+buffer in
+buffer a
+buffer out
+stage one produce in -> a domain 1
+stage use consume a -> out order sentinel
+X
+refused tile_is_in_the_buffer '5:7' 'tile 16 of buffer' <<'X'
+buffer in
+buffer a
+buffer out tiles 2
+stage one produce in -> a
+stage use consume a -> out table 3,16
+X
+refused elements_fit '5:7' 'holds f32' <<'X'
+buffer in
+buffer a
+buffer out element f16
+stage one produce in -> a
+stage use consume a -> out
+X
+
+# ----------------------------------------------------------- leaks, files --
+cat > "$tmp/leak.plan" <<'X'
+plan bound-ms 50
+buffer in
+buffer a
+buffer out
+stage make produce in -> a text scale_produce_leak
+stage use consume a -> out
+X
+plan 1 "$tmp/leak.plan" --order sentinel
+same leak_is_told FGS_E_LEAK "$(member name)"
+plan 1 "$tmp/leak.plan" --order stream
+same leak_without_sentinels_is_a_mismatch mismatch "$(member name)"
+sed 's/turn.ptx/none.ptx/' "$dir/own.plan" > "$tmp/own.plan"
+plan 1 "$tmp/own.plan"
+same missing_kernel_file_is_told FGS_E_FILE "$(member name)"
+sed 's/turn.ptx turn/turn.ptx tern/' "$dir/own.plan" > "$tmp/own.plan"
+plan 1 "$tmp/own.plan"
+grep -q 'turn.ptx: tern: CUDA_ERROR_NOT_FOUND' "$tmp/err" &&
+    ok missing_entry_is_told || not_ok missing_entry_is_told \
+        "$(tail -n 1 "$tmp/err")"
+echo '.version 8.3 nonsense' > "$tmp/turn.ptx"
+cp "$dir/own.plan" "$tmp/own.plan"
+plan 1 "$tmp/own.plan"
+grep -q 'turn.ptx: CUDA_ERROR_INVALID_PTX: .*nonsense' "$tmp/err" &&
+    ok refused_kernel_is_told || not_ok refused_kernel_is_told \
+        "$(tail -n 1 "$tmp/err")"
+
+# ----------------------------------------------------------------- usage --
+usage()
+{
+    name=$1 want=$2
+    shift 2
+    "$FGS" plan "$@" > "$tmp/out" 2> "$tmp/err"
+    got=$?
+    [ $got = 2 ] && grep -q -e "$want" "$tmp/err" && ok "$name" ||
+        not_ok "$name" "exit $got, $(head -n 1 "$tmp/err")"
+}
+usage mode_is_needed 'expand FILE, check FILE, run FILE or words'
+usage mode_is_known 'expand FILE, check FILE' draw x
+usage file_is_needed 'expand FILE, check FILE' run
+usage words_has_no_file 'expand FILE, check FILE' words x
+usage rounds_are_for_run 'are for run' check x --rounds 2
+usage dot_is_for_check '--dot is for check' run x --dot
+usage dot_is_no_json 'exclude each other' check x --dot --json
+usage expand_has_no_order 'need no device' expand x --order pdl
+usage order_is_an_order '"event" is none of auto' run x --order event
+usage engine_is_an_engine '"bluk" is no engine' run x --engine bluk
+usage picture_has_a_known_end 'ends in none of' run x --trace x.png
+"$FGS" plan words > "$tmp/out"
+for w in produce tile-bytes spread-ns can max-tries; do
+    grep -q "^    $w " "$tmp/out" && ok "words_has_$w" ||
+        not_ok "words_has_$w" "it is not there"
+done
+
+# ------------------------------------------------------------------ chains --
+"$FGS" plan check "$dir/chain20.plan" > "$tmp/out" 2> "$tmp/err" ||
+    if grep -q 'no kernel of role' "$tmp/err"; then
+        for name in fanout8 own; do
+            for order in $(orders $name.plan); do
+                plan 0 "$dir/$name.plan" --order $order ||
+                    not_ok "$name" "$order"
+                member digest
+            done > "$tmp/digests"
+            same "${name}_has_one_digest" 1 "$(sort -u "$tmp/digests" | wc -l)"
+        done
+        skip chains "the library has no relays yet"
+        end
+    fi
+
+# ------------------------------------------------------------- examples --
+# One digest for each example, whatever the order, the overlap and the seed.
+for f in "$dir"/*.plan; do
+    name=$(basename "$f" .plan)
+    n=0
+    : > "$tmp/digests"
+    for order in $(orders "$f"); do
+        for overlap in 1 0; do
+            for seed in $seeds; do
+                n=$((n + 1))
+                FGS_SIM_OVERLAP=$overlap FGS_SIM_SEED=$seed plan 0 "$f" \
+                    --order "$order" ||
+                    not_ok "$name" "$order, overlap $overlap, seed $seed"
+                member digest >> "$tmp/digests"
+            done
+        done
+    done
+    same "${name}_has_one_digest" "$n" \
+        "$(sort "$tmp/digests" | uniq -c | awk '{ print $1 }')"
+    [ "$(member tiles)" -gt 0 ] && [ "$(member unknown_tiles)" = 0 ] &&
+        ok "${name}_is_verified_whole" ||
+        not_ok "${name}_is_verified_whole" "$(member unknown_tiles) unknown"
+done
+
+# Those by a model in Python of the values, the doubling and the turns.
+while read -r name want; do
+    plan 0 "$dir/$name.plan"
+    same "${name}_has_the_model's_digest" "$want" "$(member digest)"
+done <<'X'
+diamond af27610d42ea9855
+fanin 6e1e564bf010a5f8
+chain20 bbaa3fb06ca68d87
+fanout8 16544e3b11623245
+own 093503f70020d427
+X
+
+# Engines leave the same bits.
+for f in chain20 diamond moe; do
+    : > "$tmp/digests"
+    for e in report bulk poll async; do
+        for order in sentinel auto; do
+            plan 0 "$dir/$f.plan" --engine $e --order $order ||
+                not_ok "$f" "$e, $order"
+            member digest >> "$tmp/digests"
+        done
+    done
+    same "${f}_has_one_digest_by_all_engines" 8 \
+        "$(sort "$tmp/digests" | uniq -c | awk '{ print $1 }')"
+done
+
+# What was asked for is what is taken.
+for order in stream pdl flag sentinel; do
+    plan 0 "$dir/chain20.plan" --order $order
+    same "${order}_is_taken_on_all_edges" 19 \
+        "$(grep -c "\"taken\": \"$order\"" "$tmp/json")"
+done
+plan 0 "$dir/chain20.plan" --order stream
+same stream_order_does_not_overlap 0 "$(grep -c '"overlap": true' "$tmp/json")"
+plan 0 "$dir/chain20.plan" --order sentinel
+same sentinels_let_all_grids_overlap 19 \
+    "$(grep -c '"overlap": true' "$tmp/json")"
+FGS_SIM_OVERLAP=0 plan 0 "$dir/chain20.plan" --order sentinel
+same held_back_grids_do_not_overlap 0 \
+    "$(grep -c '"overlap": true' "$tmp/json")"
+plan 0 "$dir/streams2.plan" --order sentinel
+grep -q '"form": ".*event' "$tmp/json" && ok streams_meet_by_events ||
+    not_ok streams_meet_by_events "$(grep '"form"' "$tmp/json" | sort -u)"
+
+# An order of one edge alone.
+cat > "$tmp/mix.plan" <<'X'
+buffer in
+buffer a
+buffer b
+buffer out
+stage make produce in -> a
+stage pass relay a -> b order flag
+stage use consume b -> out order stream
+X
+plan 0 "$tmp/mix.plan"
+same edges_have_their_own_orders "flag stream " \
+    "$(sed -n 's/.*"taken": "\(.*\)",/\1/p' "$tmp/json" | tr '\n' ' ')"
+
+# Elements, tiles, rounds; another seed is other data.
+for e in f16 e4m3 e2m1 x8 meta4 i16; do
+    sed "s/^default.*/default buffer element $e tiles 5 tile-bytes 1536/" \
+        "$dir/chain20.plan" > "$tmp/e.plan"
+    plan 0 "$tmp/e.plan" && ok "chain_of_${e}_is_verified" ||
+        not_ok "chain_of_${e}_is_verified" "see above"
+done
+first=$(plan 0 "$dir/diamond.plan"; member digest)
+same rounds_do_not_change_the_result "$first" \
+    "$(plan 0 "$dir/diamond.plan" --rounds 7; member digest)"
+plan 0 "$dir/diamond.plan" --seed 2
+[ "$(member digest)" != "$first" ] && ok another_seed_is_other_data ||
+    not_ok another_seed_is_other_data "$first"
+plan 0 "$dir/rotate3.plan" --rounds 1000 && ok thousand_rounds_rotate ||
+    not_ok thousand_rounds_rotate "see above"
+for fill in kernel memset self reader; do
+    for slots in 1 2 3; do
+        sed "s/^default.*/default buffer fill $fill slots $slots/" \
+            "$dir/rotate2.plan" > "$tmp/fill.plan"
+        plan 0 "$tmp/fill.plan" --order sentinel &&
+            ok "fill_${fill}_in_$slots" ||
+            not_ok "fill_${fill}_in_$slots" "see above"
+    done
+done
+
+# --------------------------------------------------------- check and draw --
+"$FGS" plan check "$dir/diamond.plan" > "$tmp/out" 2> "$tmp/err"
+same check_counts_the_parts "5, 5 edges, 6 buffers, longest path 4" \
+    "$(sed -n 's/^stages *//p' "$tmp/out")"
+same check_lists_stages_in_launch_order "top left right far join " \
+    "$(sed -n 's/^stage  *\([a-z]*\):.*/\1/p' "$tmp/out" | tr '\n' ' ')"
+same check_lists_edges "top -> left over top,top -> right over top,\
+right -> far over right,left -> join over left,far -> join over far," \
+    "$(sed -n 's/^edge  *\(.*\): .*/\1/p' "$tmp/out" | tr '\n' ',')"
+"$FGS" plan check --dot "$dir/diamond.plan" > "$tmp/dot" 2> "$tmp/err"
+same dot_has_the_edges "s0 -> s1,s0 -> s2,s2 -> s3,s1 -> s4,s3 -> s4," \
+    "$(sed -n 's/^ *\(s[0-9] -> s[0-9]\) .*/\1/p' "$tmp/dot" | tr '\n' ',')"
+"$FGS" plan run --receipt "$dir/diamond.plan" > "$tmp/out" 2> "$tmp/err"
+grep -q '^           auto: ' "$tmp/out" && ok receipt_says_why ||
+    not_ok receipt_says_why "$(grep -c . "$tmp/out") lines"
+grep -q 'programmatic serialization set' "$tmp/out" &&
+    ok receipt_lists_attributes || not_ok receipt_lists_attributes "none"
+
+# -------------------------------------------------------------- pictures --
+for end in svg json rows; do
+    "$FGS" trace "$dir/chain20.plan" --order sentinel -o "$tmp/t.$end" \
+        > "$tmp/out" 2> "$tmp/err"
+    same "plan_is_drawn_as_$end" "320 of 20 grids on 16 SMs" \
+        "$(sed -n 's/^blocks *//p' "$tmp/out")"
+done
+"$FGS" trace "$tmp/t.rows" -o "$tmp/again.svg" > "$tmp/again" 2> "$tmp/err"
+cmp -s "$tmp/out" "$tmp/again" && ok rows_say_what_the_run_said ||
+    not_ok rows_say_what_the_run_said "$(diff "$tmp/out" "$tmp/again" | head -n 2)"
+same early_blocks_are_counted_alike \
+    "$(sed -n 's/.*, \([0-9]*\) early block.*/\1/p' "$tmp/out" | head -n 1)" \
+    "$(awk '$1 == "stage" { s++; next } NF == 5 && s == 1 && $3 > last {
+        last = $3 } NF == 5 && s == 2 && $1 < last { n++ } END { print n + 0 }' \
+        "$tmp/t.rows")"
+"$FGS" plan run "$dir/diamond.plan" --trace "$tmp/d.svg" > "$tmp/out" \
+    2> "$tmp/err"
+grep -q '<svg ' "$tmp/d.svg" && ok run_draws_too || not_ok run_draws_too \
+    "$(tail -n 1 "$tmp/err")"
+
+# ------------------------------------------------------------------ JSON --
+keys()
+{
+    sed -n 's/^  "\([a-z_-]*\)": .*/\1/p' "$1" | tr '\n' ' '
+}
+plan 0 "$dir/diamond.plan"
+same json_has_its_members "ok rounds results tiles unknown_tiles digest \
+reissues elapsed_ns provider device depth stages edges " "$(keys "$tmp/json")"
+if [ -n "$python" ]; then
+    for a in "run" "run --receipt" "check" "expand"; do
+        "$FGS" plan $a --json "$dir/moe.plan" > "$tmp/json" 2> "$tmp/err"
+        case_is "json_of_$(echo "$a" | tr -d ' -')" "is none" "$python" -c \
+            'import json, sys; json.load(open(sys.argv[1]))' "$tmp/json"
+    done
+else
+    skip json_is_json "no python3"
+fi
+end

@@ -1,0 +1,272 @@
+/* plan_mirror.c -- what must come of a plan: the stages' C mirrors along it
+ *
+ * It shares nothing with the library's plan: no order, no schedule.  A stage is
+ * computed when all that is written to what it reads was computed.
+ */
+#include "plan_mirror.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 16 };
+
+static uint64_t bytes_of(const struct plan_buffer *b)
+{
+    return b->tiles * b->tile_bytes;
+}
+
+static uint64_t elements_of(const struct plan_buffer *b)
+{
+    return bytes_of(b) * 8 / fgs_element_get_info(b->element)->bits;
+}
+
+/* --------------------------------------------------------------- inputs -- */
+
+/* Who reads f32 from it?  A producer does; what others read has to look like a
+ * producer's results. */
+static bool is_raw(const struct plan_file *f, uint32_t buffer)
+{
+    uint32_t i;
+
+    for (i = 0; i < f->stage_count; i++)
+        if (f->stages[i].role == PLAN_PRODUCER &&
+            f->stages[i].accesses[0].buffer == buffer)
+            return true;
+    return false;
+}
+
+static bool fill_input(struct plan_mirror *m, uint32_t i)
+{
+    const struct plan_buffer *b = &m->f->buffers[i];
+    uint64_t n = elements_of(b);
+    uint32_t *values = malloc(n * sizeof *values);
+    bool raw = is_raw(m->f, i);
+
+    if (!values)
+        return false;
+    values_make(values, n, m->f->seed + i);
+    if (raw)
+        memcpy(m->buffers[i].data, values, bytes_of(b));
+    else
+        fgs_ref_produce(b->element, FGS_SATURATE_UP, values,
+                        m->buffers[i].data, n, NULL);
+    free(values);
+    memset(m->buffers[i].known, 1, b->tiles);
+    m->buffers[i].known_tiles = b->tiles;
+    return true;
+}
+
+/* --------------------------------------------------------------- stages -- */
+
+/* The tile that a block touches; false = it touches several, or one past the
+ * end. */
+static bool tile_of(const struct plan_file *f, const struct plan_access *a,
+                    uint64_t block, uint64_t *tile)
+{
+    *tile = a->table.count ? a->table.at[block]
+            : a->tiles[2]  ? a->tiles[0] + block * a->tiles[1]
+                           : block;
+    return a->tiles[2] <= 1 && *tile < f->buffers[a->buffer].tiles;
+}
+
+/* Blocks, or what persistent ones do in their stead: the shortest of what the
+ * accesses have. */
+static uint64_t blocks_of(const struct plan_file *f, const struct plan_stage *s)
+{
+    uint64_t n = UINT64_MAX, own;
+    uint32_t i;
+
+    for (i = 0; i < s->access_count; i++) {
+        const struct plan_access *a = &s->accesses[i];
+        uint64_t tiles = f->buffers[a->buffer].tiles;
+
+        own = a->table.count                 ? a->table.count
+              : a->tiles[2] && a->tiles[1]
+                  ? (tiles - a->tiles[0] + a->tiles[1] - 1) / a->tiles[1]
+              : a->tiles[2]                  ? UINT64_MAX
+                                             : tiles;
+        if (own < n)
+            n = own;
+    }
+    own = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+    return own && own < n && !s->persistent ? own : n;
+}
+
+static fgs_saturate saturate_of(const struct plan_stage *s)
+{
+    return s->saturate ? saturate_value(s->saturate) : FGS_SATURATE_UP;
+}
+
+/* One tile: `in` are those that are read. */
+static void compute(const struct plan_stage *s, const char *role,
+                    const struct plan_buffer *out, const unsigned char **in,
+                    unsigned char *to, unsigned char *room)
+{
+    uint64_t c, n = out->tile_bytes;
+
+    if (*role == 'p') { /* produce */
+        fgs_ref_produce(out->element, saturate_of(s), in[0], to,
+                        n * 8 / fgs_element_get_info(out->element)->bits, NULL);
+        return;
+    }
+    fgs_ref_consume(out->element, in[0], to, 1, n);
+    if (*role != 'j') /* relay, consume */
+        return;
+    fgs_ref_consume(out->element, in[1], room, 1, n);
+    for (c = 1; c < n / CHUNK; c += 2)
+        memcpy(to + c * CHUNK, room + c * CHUNK, CHUNK);
+}
+
+/* A block's tiles in and out, all known; false = nothing is known of what it
+ * writes. */
+static bool find_tiles(const struct plan_mirror *m, const struct plan_stage *s,
+                       uint64_t block, const unsigned char **in, uint64_t *out)
+{
+    uint32_t i, n = s->access_count - 1;
+    uint64_t tile;
+    bool known = true;
+
+    for (i = 0; i < n; i++) {
+        const struct plan_mirrored *b = &m->buffers[s->accesses[i].buffer];
+
+        if (!tile_of(m->f, &s->accesses[i], block, &tile) || !b->known[tile])
+            known = false;
+        else
+            in[i] = b->data +
+                    tile * m->f->buffers[s->accesses[i].buffer].tile_bytes;
+    }
+    return tile_of(m->f, &s->accesses[n], block, out) && known;
+}
+
+/* The role whose mirror a stage has, NULL = none. */
+static const char *mirror_of(const struct plan_stage *s)
+{
+    uint32_t i, reads = 0, writes = 0;
+    const char *role =
+        s->role == PLAN_KERNEL ? s->mirror : plan_role_word(s->role);
+
+    for (i = 0; i < s->access_count; i++) {
+        reads += !s->accesses[i].write;
+        writes += s->accesses[i].write;
+    }
+    if (!role || writes != 1 || !s->accesses[s->access_count - 1].write)
+        return NULL;
+    return reads == (*role == 'j' ? 2u : 1u) ? role : NULL;
+}
+
+static bool run_stage(struct plan_mirror *m, const struct plan_stage *s)
+{
+    const struct plan_access *last = &s->accesses[s->access_count - 1];
+    const struct plan_buffer *out = &m->f->buffers[last->buffer];
+    struct plan_mirrored *b = &m->buffers[last->buffer];
+    const char *role = mirror_of(s);
+    const unsigned char *in[2] = {NULL, NULL};
+    unsigned char *room;
+    uint64_t block, blocks = blocks_of(m->f, s), tile;
+
+    if (!role)
+        return true;
+    room = malloc(out->tile_bytes);
+    if (!room)
+        return false;
+    for (block = 0; block < blocks; block++) {
+        if (!find_tiles(m, s, block, in, &tile))
+            continue;
+        compute(s, role, out, in, b->data + tile * out->tile_bytes, room);
+        b->known_tiles += !b->known[tile];
+        b->known[tile] = 1;
+    }
+    free(room);
+    return true;
+}
+
+/* ---------------------------------------------------------------- whole -- */
+
+/* Is each stage that writes what this one reads done? */
+static bool is_ready(const struct plan_stage *s, const uint32_t *writers)
+{
+    uint32_t i;
+
+    for (i = 0; i < s->access_count; i++)
+        if (!s->accesses[i].write && writers[s->accesses[i].buffer])
+            return false;
+    return true;
+}
+
+/* `writers` of each buffer that are not done yet. */
+static bool run_stages(struct plan_mirror *m, uint32_t *writers, bool *done)
+{
+    const struct plan_file *f = m->f;
+    uint32_t i, k, left;
+    bool good = true, moved = true;
+
+    for (left = f->stage_count; left && moved && good;) {
+        moved = false;
+        for (i = 0; i < f->stage_count && good; i++) {
+            const struct plan_stage *s = &f->stages[i];
+
+            if (done[i] || !is_ready(s, writers))
+                continue;
+            good = run_stage(m, s);
+            for (k = 0; k < s->access_count; k++)
+                writers[s->accesses[k].buffer] -= s->accesses[k].write;
+            done[i] = moved = true;
+            left--;
+        }
+    }
+    return good; /* stages of a cycle stay unknown: the plan refuses them */
+}
+
+static bool make_buffers(struct plan_mirror *m, uint32_t *writers)
+{
+    const struct plan_file *f = m->f;
+    uint32_t i, k;
+
+    for (i = 0; i < f->stage_count; i++)
+        for (k = 0; k < f->stages[i].access_count; k++) {
+            const struct plan_access *a = &f->stages[i].accesses[k];
+
+            writers[a->buffer] += a->write;
+            m->buffers[a->buffer].written |= a->write;
+            m->buffers[a->buffer].read |= !a->write;
+        }
+    for (i = 0; i < f->buffer_count; i++) {
+        m->buffers[i].data = calloc(1, bytes_of(&f->buffers[i]));
+        m->buffers[i].known = calloc(1, f->buffers[i].tiles);
+        if (!m->buffers[i].data || !m->buffers[i].known ||
+            (!writers[i] && !fill_input(m, i)))
+            return false;
+    }
+    return true;
+}
+
+bool plan_mirror_make(struct plan_mirror *m, const struct plan_file *f)
+{
+    uint32_t *writers = calloc(f->buffer_count + 1, sizeof *writers);
+    bool *done = calloc(f->stage_count + 1, sizeof *done), good;
+
+    m->f = f;
+    m->buffers = calloc(f->buffer_count + 1, sizeof *m->buffers);
+    good = writers && done && m->buffers && make_buffers(m, writers) &&
+           run_stages(m, writers, done);
+    free(writers);
+    free(done);
+    return good;
+}
+
+void plan_mirror_free(struct plan_mirror *m)
+{
+    uint32_t i;
+
+    for (i = 0; m->buffers && i < m->f->buffer_count; i++) {
+        free(m->buffers[i].data);
+        free(m->buffers[i].known);
+    }
+    free(m->buffers);
+    memset(m, 0, sizeof *m);
+}
+
+bool plan_mirror_is_result(const struct plan_mirrored *b)
+{
+    return b->written && !b->read;
+}
