@@ -14,6 +14,7 @@ struct sass_insn {
     bool guarded;    /* by a predicate ...                                   */
     int8_t guard;    /* ... P0 to P6, -1 = another                           */
     bool guard_not;  /* ... that must be false                               */
+    bool in_table;   /* a BRX of the entry may go there                      */
     uint64_t marks;  /* a bit a mark                                         */
 };
 #define SASS_NONE UINT32_MAX
@@ -68,6 +69,8 @@ struct sass_what {
     bool own;   /* a kernel of the library                                   */
     bool staged; /* it has a ring of stages                                  */
     bool two;    /* a stage has two operands                                 */
+    bool twin;  /* in CUDA C++                                               */
+    fgs_saturate saturate; /* integers: how it stays off the sentinel        */
 };
 
 struct sass_broken {

@@ -28,17 +28,21 @@ static uint64_t bit(int mark)
     return UINT64_C(1) << mark;
 }
 
-/* A mark, or two of them in one number. */
-#define OR(a, b) ((a) | (b) << 8)
+/* A mark, or up to eight of them in one number. */
+#define OR(a, b) ((uint64_t)(a) | (uint64_t)(b) << 8)
 
-static uint64_t bits(int set)
+static uint64_t bits(uint64_t set)
 {
-    return bit(set & 0xFF) | (set >> 8 ? bit(set >> 8) : 0);
+    uint64_t all = bit((int)(set & 0xFF));
+
+    for (set >>= 8; set; set >>= 8)
+        all |= bit((int)(set & 0xFF));
+    return all;
 }
 
 /* What nvdisasm calls a mechanism's pattern: the bits of one element at the
  * low end of a word, X for what is not looked at. */
-static void pattern_name(fgs_element element, char name[16])
+static void pattern_name(fgs_element element, char name[64])
 {
     const fgs_element_info *e = fgs_element_get_info(element);
     const fgs_mechanism_info *m = e ? fgs_mechanism_get_info(e->mechanism)
@@ -46,38 +50,52 @@ static void pattern_name(fgs_element element, char name[16])
     uint32_t digits = m ? m->bits / 4 : 0;
 
     if (!m || !digits)
-        snprintf(name, 16, "NONE");
+        snprintf(name, 64, "NONE");
     else if (m->checks == 2)
-        snprintf(name, 16, "EVERY_%02X", (unsigned)m->sentinel);
+        snprintf(name, 64, "EVERY_%02X", (unsigned)m->sentinel);
     else
-        snprintf(name, 16, "%.*s%0*X", (int)(8 - digits), "XXXXXXXX",
+        snprintf(name, 64, "%.*s%0*X", (int)(8 - digits), "XXXXXXXX",
                  (int)digits, (unsigned)m->sentinel);
 }
 
 /* All bits of a word of elements but the elements' top ones: 0x7fff7fff. */
-static void low_name(fgs_element element, char name[16])
+static void low_name(fgs_element element, char name[64])
 {
     const fgs_element_info *e = fgs_element_get_info(element);
     uint32_t top = 0, at;
 
     for (at = e->bits - 1; at < 32; at += e->bits)
         top |= UINT32_C(1) << at;
-    snprintf(name, 16, "0x%08x", (unsigned)~top);
+    snprintf(name, 64, "0x%08x", (unsigned)~top);
 }
 
-/* The pattern with # or % replaced, anchored. */
+/* An element that is the sentinel, as it is or with its sign extended; `less`
+ * below it. */
+static void sentinel_name(fgs_element element, uint32_t less, char name[64])
+{
+    const fgs_element_info *e = fgs_element_get_info(element);
+    uint32_t v = e->sentinel - less, top = UINT32_C(1) << (e->bits - 1);
+
+    /* 0x80 of 8 bits is -0x80 too, 0xff -0x1 */
+    snprintf(name, 64, "(0x%x|-0x%x)", (unsigned)v,
+             (unsigned)(top - (v - top)));
+}
+
+/* The pattern with #, %, @ or & replaced, anchored. */
 static bool compile(regex_t *re, const char *pattern, fgs_element element)
 {
-    char text[256], name[16];
-    const char *hash = strpbrk(pattern, "#%");
+    char text[256], name[64] = "";
+    const char *token = strpbrk(pattern, "#%@&");
 
-    if (hash && *hash == '#')
+    if (token && *token == '#')
         pattern_name(element, name);
-    else
+    else if (token && *token == '%')
         low_name(element, name);
-    if (hash)
-        snprintf(text, sizeof text, "^(%.*s%s%s)", (int)(hash - pattern),
-                 pattern, name, hash + 1);
+    else if (token)
+        sentinel_name(element, *token == '&', name);
+    if (token)
+        snprintf(text, sizeof text, "^(%.*s%s%s)", (int)(token - pattern),
+                 pattern, name, token + 1);
     else
         snprintf(text, sizeof text, "^(%s)", pattern);
     return !regcomp(re, text, REG_EXTENDED | REG_NOSUB);
@@ -96,6 +114,18 @@ static void mark_all(struct sass_entry *e, const regex_t *re, int mark)
     }
 }
 
+/* What a copy brought into shared memory was not looked at. */
+static void unmark_back(struct sass_entry *e)
+{
+    uint64_t all = 0;
+    size_t i;
+
+    for (i = 0; i < e->count; i++)
+        all |= e->insn[i].marks;
+    for (i = 0; all & bits(OR(COPY, ASYNC)) && i < e->count; i++)
+        e->insn[i].marks &= ~bit(BACK);
+}
+
 bool sass_mark(struct sass_entry *e, fgs_element element)
 {
     regex_t re;
@@ -110,6 +140,7 @@ bool sass_mark(struct sass_entry *e, fgs_element element)
         mark_all(e, &re, m);
         regfree(&re);
     }
+    unmark_back(e);
     return true;
 }
 
@@ -133,13 +164,13 @@ enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC, E_PLAIN = 1 << FGS_ENGINE_PLAIN };
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
-       DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256,
-       ONE = 512, TWO = 1024 };
+       DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256, ONE = 512,
+       TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
     enum kind kind;
-    int a, b, c;
+    uint64_t a, b, c;
 };
 #define SOME(a, n) {K_SOME, a, n, 0}
 #define NONE(a) {K_NONE, a, 0, 0}
@@ -196,9 +227,13 @@ static int conditions(const struct sass_what *w)
     have |= w->two ? TWO : ONE;
     if (w->own)
         have |= OWN;
+    if (!w->twin)
+        have |= HAND;
     /* a float with -0 for its sentinel: the sign bit alone */
     if (e->rule == FGS_RULE_NEG0_TO_POS0)
         have |= e->bits == 32 ? PLUS : PACKED;
+    else
+        have |= e->rule == FGS_RULE_NEVER_SENTINEL ? INTEGER : CLAMPED;
     return have;
 }
 
@@ -243,7 +278,8 @@ static bool holds(const struct sass_entry *e, const struct sass_what *w,
     switch (x->kind) {
     case K_SOME:
         first_of(e, bits(x->a), 0, &n);
-        snprintf(place, 160, "%zu instructions in place of %d", n, x->b);
+        snprintf(place, 160, "%zu instructions in place of %zu", n,
+                 (size_t)x->b);
         return n >= (size_t)x->b;
     case K_NONE:
         at = first_of(e, bits(x->a), 0, &n);
@@ -293,7 +329,10 @@ bool sass_check(const struct sass_entry *e, const struct sass_what *w,
 
 uint32_t sass_registers(const struct sass_what *w)
 {
-    return w->own ? fgs_role_registers(w->role, w->engine) : 0;
+    uint32_t most = w->own ? fgs_role_registers(w->role, w->engine) : 0;
+
+    /* they are given by eights: a compiler's choices may cost one of them */
+    return most && w->twin ? most + 8 : most;
 }
 
 /* ----------------------------------------------------------------- guess -- */

@@ -135,6 +135,22 @@ static bool has_place(const char *text)
     return false;
 }
 
+/* BRX R10 -0x840 (*"BRANCH_TARGETS .L_x_1,.L_x_2"*): nvdisasm's words. */
+static void mark_table(struct reader *r, struct sass_entry *e,
+                       const char *names)
+{
+    size_t len;
+
+    for (; *names == '.'; names += len + (names[len] == ',')) {
+        uint32_t at;
+
+        len = strcspn(names, ",\"");
+        at = find_label(r, names, len);
+        if (at < e->count)
+            e->insn[at].in_table = true;
+    }
+}
+
 /* Where the instructions of the last entry lead. */
 static void end_entry(struct reader *r)
 {
@@ -145,7 +161,10 @@ static void end_entry(struct reader *r)
         struct sass_insn *n = &e->insn[i];
         const char *place = strstr(n->text, "`(");
         const char *blank = strrchr(n->text, ' ');
+        const char *table = strstr(n->text, "BRANCH_TARGETS ");
 
+        if (table)
+            mark_table(r, e, table + 15);
         if (!has_place(n->text))
             continue;
         if (place)

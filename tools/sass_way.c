@@ -116,10 +116,26 @@ static bool value_of(const struct facts *f, const char *text, uint32_t *value)
     return knows(f, number_of(text, 'R'), value);
 }
 
+/* How many registers a result may have: one where the instruction is known
+ * for it, else as many as there can be. */
+static int width_of(const char *text)
+{
+    static const char *const one[] = {
+        "S2R ", "MOV ", "SEL ", "LEA ", "LEA.HI ", "IADD ", "IADD3 ", "VIADD ",
+        "LOP3.LUT ", "PRMT ", "SHFL.IDX ", "LDS ",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof one / sizeof one[0]; i++)
+        if (starts(text, one[i]))
+            return 1;
+    return 4;
+}
+
 /* Whatever an instruction may write: the first operands. */
 static void forget_results(struct facts *f, const char *text)
 {
-    int k, i, n;
+    int k, i, n, width = width_of(text);
 
     for (k = 0; k < 3; k++) {
         const char *o = operand(text, k);
@@ -128,7 +144,7 @@ static void forget_results(struct facts *f, const char *text)
         if (n >= 0 && n < PREDICATES)
             set_predicate(f, n, -1);
         n = k < 2 ? number_of(o, 'R') : -1;
-        for (i = 0; n >= 0 && i < 4; i++) /* up to 128 bits */
+        for (i = 0; n >= 0 && i < width; i++)
             forget(f, n + i);
     }
 }
@@ -251,6 +267,16 @@ static bool has_place_alone(const struct sass_insn *n)
     return is_branch(n) && args && (args[1] == '`' || args[1] == '0');
 }
 
+/* ELECT ... BRA.U.ANY: the assembler's loop over the active lanes around an
+ * instruction that a lane issues alone; each lane goes through it once. */
+static bool is_lane_loop(const struct sass_entry *e, const struct sass_insn *n)
+{
+    return starts(n->text, "BRA.U.ANY ") && n->target != SASS_NONE &&
+           n->target < (uint32_t)(n - e->insn) &&
+           (starts(e->insn[n->target].text, "ELECT ") ||
+            starts(e->insn[n->target + 1].text, "ELECT "));
+}
+
 struct state {
     uint32_t insn;
     struct facts facts;
@@ -310,13 +336,18 @@ static void go_on(struct walk *w, uint32_t i, struct facts f)
         go(w, meet, f);
         return;
     }
+    /* a table that the listing does not name may hold any place */
     if (can && (starts(n->text, "BRX") || starts(n->text, "JMX")))
         for (k = 0; k < w->e->count; k++)
-            go(w, k, f);
+            if (w->e->insn[k].in_table ||
+                !strstr(n->text, "BRANCH_TARGETS "))
+                go(w, k, f);
     /* BSSY names where it is left, not where it goes */
-    if (can && n->target != SASS_NONE && !starts(n->text, "BSSY"))
+    if (can && n->target != SASS_NONE && !starts(n->text, "BSSY") &&
+        !is_lane_loop(w->e, n))
         go(w, n->target, f);
-    if (!must || !(is_end(n->text) || has_place_alone(n)))
+    if (!must || !(is_end(n->text) || has_place_alone(n) ||
+                   starts(n->text, "BRX")))
         go(w, i + 1, f);
 }
 

@@ -8,6 +8,10 @@
  * message. */
 int text_get(const char *verb, const fgs_ptx_desc *desc, char **text);
 
+/* The PTX that NVRTC makes of the stem's twin, from malloc; NULL after a
+ * failure. */
+fgs_result text_compile(const fgs_ptx_desc *desc, char **text, fgs_error *err);
+
 /* The word behind a directive at a line's start, "" = no such line. */
 void text_word(const char *text, const char *directive, char *word,
                size_t room);

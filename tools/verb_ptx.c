@@ -14,6 +14,7 @@ const char usage_ptx[] =
     "\n"
     "  --engine E     NAME of this engine: --engine bulk consume\n"
     "  --language L   ptx (default), or cuda: the twin in CUDA C++\n"
+    "  --compile      the PTX that NVRTC makes of the twin\n"
     "  --list         list every variant, for each element type\n"
     "  --cc N         for a device of compute capability N / 10 (default 107)\n"
     "  --element E    for elements of this type (default f32)\n"
@@ -73,6 +74,28 @@ int text_get(const char *verb, const fgs_ptx_desc *d, char **text)
     return failure(verb, "%s", err.text);
 }
 
+fgs_result text_compile(const fgs_ptx_desc *d, char **text, fgs_error *err)
+{
+    enum { ROOM = 256 << 10 }; /* a second call compiles again               */
+    size_t size = ROOM, had;
+    fgs_result r;
+
+    do {
+        had = size;
+        *text = malloc(size);
+        if (!*text) {
+            snprintf(err->text, sizeof err->text, "%s: no memory", d->stem);
+            return FGS_E_NOMEM;
+        }
+        r = fgs_ptx_compile(d, *text, &size, err);
+        if (r < 0) {
+            free(*text);
+            *text = NULL;
+        }
+    } while (r == FGS_E_SIZE && size > had);
+    return r;
+}
+
 /* One row; a text that a device cannot have says so in its purpose. */
 static int list_one(const fgs_ptx_desc *d, bool all, struct json *j)
 {
@@ -130,11 +153,18 @@ static int list(fgs_ptx_desc *d, bool all, struct json *j)
     return code;
 }
 
-static int print(const fgs_ptx_desc *d, struct json *j)
+static int print(const fgs_ptx_desc *d, bool compiled, struct json *j)
 {
+    fgs_error err;
     char *text;
-    int code = text_get("ptx", d, &text);
+    int code;
 
+    if (!compiled)
+        code = text_get("ptx", d, &text);
+    else if (text_compile(d, &text, &err) < 0)
+        code = failure("ptx", "%s", err.text);
+    else
+        code = EXIT_GOOD;
     if (code)
         return code;
     if (j) {
@@ -173,7 +203,7 @@ int verb_ptx(int argc, char **argv)
     const char *language = "ptx";
     char stem[64];
     uint64_t cc = 107, tile = 0, threads = 0;
-    bool json = false, all = false;
+    bool json = false, all = false, compiled = false;
     struct json j = {.to = stdout};
     const struct opt table[] = {
         {"--list", OPT_FLAG, &all, 0, 0, NULL, NULL},
@@ -181,6 +211,7 @@ int verb_ptx(int argc, char **argv)
         {"--element", OPT_TEXT, &element, 0, 0, NULL, NULL},
         {"--engine", OPT_TEXT, &engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--language", OPT_TEXT, &language, 0, 0, "ptx|cuda", NULL},
+        {"--compile", OPT_FLAG, &compiled, 0, 0, NULL, NULL},
         {"--saturate", OPT_TEXT, &saturate, 0, 0, SATURATE_WORDS, NULL},
         {"--tile", OPT_NUMBER, &tile, 16, 1 << 20, NULL, NULL},
         {"--threads", OPT_NUMBER, &threads, 32, 1024, NULL, NULL},
@@ -196,6 +227,8 @@ int verb_ptx(int argc, char **argv)
         return usage_error("ptx", "\"%s\": one NAME is expected", argv[2]);
     if (operands && all)
         return usage_error("ptx", "--list takes no NAME");
+    if (!operands && compiled)
+        return usage_error("ptx", "--compile takes a NAME");
     if (fgs_element_find(element, &d.element) < 0)
         return usage_error("ptx", "--element: \"%s\" is no element type",
                            element);
@@ -211,6 +244,6 @@ int verb_ptx(int argc, char **argv)
             return usage_error("ptx", "--engine: \"%s\" is no kernel of %s",
                                argv[1], engine);
     }
-    return operands ? print(&d, json ? &j : NULL)
+    return operands ? print(&d, compiled, json ? &j : NULL)
                     : list(&d, all, json ? &j : NULL);
 }

@@ -1,5 +1,5 @@
 /* verb_sass.c -- fgs sass: what the assembler makes of a kernel, and rules */
-#include "sass.h"
+#include "sass_verb.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -22,6 +22,8 @@ const char usage_sass[] =
     "  --skip R,R   without these rules\n"
     "  --role init|producer|consumer    of a file's entries, where the name\n"
     "  --engine report|bulk|poll|async  does not say it\n"
+    "  --language ptx|cuda  of --all only these; of NAME the text, or what\n"
+    "               NVRTC makes of its twin\n"
     "  --element E  what the buffer holds (default f32; of --all, only this)\n"
     "  --initializes  the producer writes the sentinels itself\n"
     "  --own        files too by the rules for the library's own kernels\n"
@@ -30,57 +32,9 @@ const char usage_sass[] =
     "Exit: 0 good, 1 a rule does not hold, failed or no assembler, 2 wrong\n"
     "usage.\n";
 
-struct asked {
-    const char *target, *skip, *role, *engine, *element;
-    bool check, all, rules, inits, own, json;
-    fgs_element element_value;
-};
-
-/* The targets of --all: one of each kind of machine code. */
-static const struct {
-    int32_t cc;
-    const char *name;
-} targets[] = {
-    {75, "sm_75"},   {80, "sm_80"},    {90, "sm_90"},   {100, "sm_100"},
-    {103, "sm_103"}, {107, "sm_107a"}, {120, "sm_120"},
-};
-enum { TARGETS = sizeof targets / sizeof targets[0] };
-
-/* Of files and cubins: what is printed. */
-struct report {
-    const struct asked *a;
-    struct json j;
-    size_t kernels, broken;
-};
-
 static bool is_file(const char *name)
 {
     return strchr(name, '/') || strchr(name, '.');
-}
-
-static int32_t cc_of(const char *target)
-{
-    return (int32_t)strtol(target + 3, NULL, 10);
-}
-
-/* ----------------------------------------------------------- the library -- */
-
-/* What a stem is for: its name is made of role and engine. */
-static void what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
-{
-    struct sass_entry e = {.name = NULL};
-    char name[128];
-
-    memset(w, 0, sizeof *w);
-    snprintf(name, sizeof name, "%s", d->stem);
-    e.name = name;
-    sass_guess(&e, w);
-    w->element = d->element;
-    w->cc = d->cc;
-    w->weak = strstr(d->stem, "weak");
-    w->staged = strstr(d->stem, "_retry") || strstr(d->stem, "gemm_");
-    w->two = strstr(d->stem, "_scaled");
-    w->own = true;
 }
 
 /* -------------------------------------------------------------- printing -- */
@@ -93,8 +47,9 @@ static const char *engine_of(const struct sass_what *w)
     return w->role == FGS_ROLE_CONSUMER ? fgs_engine_name(w->engine) : NULL;
 }
 
-static void print_json(struct report *r, const char *name, const char *target,
-                       const struct sass_what *w, const struct sass_entry *e,
+static void print_json(struct sass_report *r, const char *name,
+                       const char *target, const struct sass_what *w,
+                       const struct sass_entry *e,
                        const struct sass_verdict *v)
 {
     size_t i;
@@ -102,6 +57,7 @@ static void print_json(struct report *r, const char *name, const char *target,
     json_open(&r->j, NULL, '{');
     json_text(&r->j, "name", name);
     json_text(&r->j, "target", target);
+    json_text(&r->j, "language", w->twin ? "cuda" : "ptx");
     json_text(&r->j, "role", role_names[w->role]);
     json_text(&r->j, "engine", engine_of(w));
     json_text(&r->j, "element", fgs_element_get_info(w->element)->name);
@@ -120,8 +76,9 @@ static void print_json(struct report *r, const char *name, const char *target,
     json_close(&r->j, '}');
 }
 
-static int check_entry(struct report *r, const char *name, const char *target,
-                       const struct sass_what *w, struct sass_entry *e)
+int sass_check_entry(struct sass_report *r, const char *name,
+                     const char *target, const struct sass_what *w,
+                     struct sass_entry *e)
 {
     struct sass_verdict v;
     size_t i;
@@ -143,126 +100,6 @@ static int check_entry(struct report *r, const char *name, const char *target,
         printf("      %s: %s\n        %s\n", v.list[i].rule,
                v.list[i].sentence, v.list[i].place);
     return EXIT_GOOD;
-}
-
-/* ----------------------------------------------------------------- all -- */
-
-struct row {
-    char name[96];
-    struct sass_what what;
-};
-
-struct all {
-    struct sass_text *text;
-    struct row *row;
-    size_t count;
-};
-
-/* One text for one target; what a device cannot have is left out. */
-static int add(struct all *a, const fgs_ptx_desc *d, const char *target)
-{
-    static const char *const ways[] = {"", " up", " down"};
-    size_t size = 0, n = a->count;
-    fgs_result got = fgs_ptx_expand(d, NULL, &size, NULL);
-    char own[16];
-    void *more;
-
-    if (got == FGS_E_UNSUPPORTED || got == FGS_E_INVAL)
-        return EXIT_GOOD;
-    more = realloc(a->text, (n + 1) * sizeof a->text[0]);
-    if (!more)
-        return failure("sass", "no memory");
-    a->text = more;
-    more = realloc(a->row, (n + 1) * sizeof a->row[0]);
-    if (!more)
-        return failure("sass", "no memory");
-    a->row = more;
-    memset(&a->text[n], 0, sizeof a->text[n]);
-    if (text_get("sass", d, &a->text[n].text))
-        return EXIT_BAD;
-    /* what is for one machine alone says so: sm_90a */
-    text_word(a->text[n].text, ".target", own, sizeof own);
-    if (own[0] && own[strlen(own) - 1] == 'a')
-        target = own;
-    snprintf(a->text[n].target, sizeof a->text[n].target, "%s", target);
-    snprintf(a->row[n].name, sizeof a->row[n].name, "%s %s%s", d->stem,
-             fgs_element_get_info(d->element)->name, ways[d->saturate]);
-    what_of_stem(d, &a->row[n].what);
-    a->count++;
-    return EXIT_GOOD;
-}
-
-/* All ways of a stem to stay off the sentinel; the first one is everybody's. */
-static int add_ways(struct all *a, fgs_ptx_desc *d, const char *target)
-{
-    struct sass_what w;
-    int s, code = EXIT_GOOD;
-
-    what_of_stem(d, &w);
-    for (s = 0; !code && s < FGS_SATURATE_COUNT; s++) {
-        if (s && (w.role != FGS_ROLE_PRODUCER ||
-                  fgs_element_get_info(d->element)->rule !=
-                      FGS_RULE_NEVER_SENTINEL))
-            break;
-        d->saturate = (fgs_saturate)s;
-        code = add(a, d, target);
-    }
-    d->saturate = FGS_SATURATE_REFUSE;
-    return code;
-}
-
-static int add_all(struct all *a, const struct asked *k)
-{
-    fgs_ptx_desc d = {.size = sizeof d};
-    uint32_t i;
-    int t, e, code = EXIT_GOOD;
-
-    for (t = 0; t < TARGETS; t++) {
-        if (k->target && strcmp(k->target, targets[t].name))
-            continue;
-        d.cc = targets[t].cc;
-        for (i = 0; (d.stem = fgs_ptx_stem(i)); i++)
-            for (e = 0; !code && e < FGS_ELEMENT_COUNT; e++) {
-                d.element = (fgs_element)e;
-                if (!k->element || d.element == k->element_value)
-                    code = add_ways(a, &d, targets[t].name);
-            }
-    }
-    return code;
-}
-
-static int check_all(struct report *r)
-{
-    struct all a = {NULL, NULL, 0};
-    struct sass_code *codes = NULL;
-    size_t count = 0, i;
-    int code = add_all(&a, r->a);
-
-    if (!code && !a.count)
-        code = failure("sass", "--target: \"%s\" is none of --all",
-                       r->a->target);
-    if (!code)
-        code = sass_of_texts(a.text, a.count, &codes, &count);
-    for (i = 0; !code && i < a.count; i++) {
-        struct sass_text *t = &a.text[i];
-
-        if (t->result) {
-            failure("sass", "%s for %s: not assembled", a.row[i].name,
-                    t->target);
-            r->broken++;
-            continue;
-        }
-        code = check_entry(r, a.row[i].name, t->target, &a.row[i].what,
-                           &t->code->entry[t->entry]);
-    }
-    for (i = 0; codes && i < count; i++)
-        sass_free(&codes[i]);
-    for (i = 0; i < a.count; i++)
-        free(a.text[i].text);
-    free(codes);
-    free(a.text);
-    free(a.row);
-    return code;
 }
 
 /* ------------------------------------------------------------- one operand */
@@ -316,15 +153,26 @@ static int make_file(const char *name, const char *target, struct one *o)
     return code;
 }
 
-static int make_stem(const char *name, const struct asked *a, struct one *o)
+static bool is_twin(const struct sass_asked *a)
+{
+    return a->language && *a->language == 'c';
+}
+
+static int make_stem(const char *name, const struct sass_asked *a,
+                     struct one *o)
 {
     const char *target = a->target;
     char *text;
     fgs_ptx_desc d = {.size = sizeof d, .stem = name,
-                      .cc = target ? cc_of(target) : 107,
+                      .cc = target ? sass_cc_of(target) : 107,
                       .element = a->element_value};
-    int code = text_get("sass", &d, &text);
+    fgs_error err;
+    int code = EXIT_GOOD;
 
+    if (!is_twin(a))
+        code = text_get("sass", &d, &text);
+    else if (text_compile(&d, &text, &err) < 0)
+        code = failure("sass", "%s", err.text);
     if (code)
         return code;
     text_word(text, ".target", o->target, sizeof o->target);
@@ -335,7 +183,7 @@ static int make_stem(const char *name, const struct asked *a, struct one *o)
     return code;
 }
 
-static int make(const char *name, const struct asked *a, struct one *o)
+static int make(const char *name, const struct sass_asked *a, struct one *o)
 {
     memset(o, 0, sizeof *o);
     return is_file(name) ? make_file(name, a->target, o)
@@ -343,17 +191,18 @@ static int make(const char *name, const struct asked *a, struct one *o)
 }
 
 /* What the options say of a file's entry, and what is guessed. */
-static bool what_of_file(const struct asked *a, struct sass_entry *e,
+static bool what_of_file(const struct sass_asked *a, struct sass_entry *e,
                          const char *target, struct sass_what *w)
 {
     const char *how;
 
     memset(w, 0, sizeof *w);
     w->element = a->element_value;
-    w->cc = cc_of(target);
+    w->cc = sass_cc_of(target);
     w->inits = a->inits;
     w->own = a->own;
-    w->staged = strstr(e->name, "_retry") || strstr(e->name, "gemm_");
+    w->staged = strstr(e->name, "_retry") || strstr(e->name, "_stages") ||
+                strstr(e->name, "gemm_");
     w->two = strstr(e->name, "_scaled");
     for (w->role = 0; a->role && strcmp(role_names[w->role], a->role);)
         w->role++;
@@ -376,7 +225,7 @@ static bool what_of_file(const struct asked *a, struct sass_entry *e,
     return true;
 }
 
-static int check_one(struct report *r, const char *name)
+static int check_one(struct sass_report *r, const char *name)
 {
     struct one o;
     struct sass_what w;
@@ -387,21 +236,25 @@ static int check_one(struct report *r, const char *name)
         struct sass_entry *e = &o.code.entry[i];
 
         if (!is_file(name))
-            what_of_stem(&(fgs_ptx_desc){.stem = name,
-                                         .cc = cc_of(o.target),
-                                         .element = r->a->element_value},
+            sass_what_of_stem(&(fgs_ptx_desc){.stem = name,
+                                         .cc = sass_cc_of(o.target),
+                                         .element = r->a->element_value,
+                                         .language = is_twin(r->a)
+                                             ? FGS_LANGUAGE_CUDA
+                                             : FGS_LANGUAGE_PTX},
                          &w);
         else if (!what_of_file(r->a, e, o.target, &w)) {
             code = EXIT_BAD;
             continue;
         }
-        code = check_entry(r, is_file(name) ? e->name : name, o.target, &w, e);
+        code = sass_check_entry(r, is_file(name) ? e->name : name, o.target,
+                                &w, e);
     }
     sass_free(&o.code);
     return code;
 }
 
-static int show(const struct asked *a, const char *name)
+static int show(const struct sass_asked *a, const char *name)
 {
     struct one o;
     size_t i;
@@ -423,9 +276,9 @@ static int show(const struct asked *a, const char *name)
 
 /* ------------------------------------------------------------------ verb -- */
 
-static int check(const struct asked *a, int operands, char **argv)
+static int check(const struct sass_asked *a, int operands, char **argv)
 {
-    struct report r = {.a = a, .j = {.to = stdout}};
+    struct sass_report r = {.a = a, .j = {.to = stdout}};
     int i, code = EXIT_GOOD;
 
     if (a->json) {
@@ -433,7 +286,7 @@ static int check(const struct asked *a, int operands, char **argv)
         json_open(&r.j, "kernels", '[');
     }
     if (a->all)
-        code = check_all(&r);
+        code = sass_check_all(&r);
     for (i = 1; i <= operands; i++)
         if (check_one(&r, argv[i]))
             code = EXIT_BAD;
@@ -441,15 +294,26 @@ static int check(const struct asked *a, int operands, char **argv)
         json_close(&r.j, ']');
         json_number(&r.j, "checked", r.kernels);
         json_number(&r.j, "broken", r.broken);
+        json_number(&r.j, "twins", r.twins);
+        json_number(&r.j, "twins_left_out", r.left_out);
+        json_number(&r.j, "without_twin", r.alone);
         json_close(&r.j, '}');
     } else {
+        if (r.twins)
+            printf("%zu of them are twins in CUDA C++, compiled by NVRTC\n",
+                   r.twins);
+        if (r.alone)
+            printf("%zu kernels have no twin in CUDA C++\n", r.alone);
+        if (r.left_out)
+            printf("%zu twins in CUDA C++ were not checked: %s\n", r.left_out,
+                   r.why);
         printf("%zu kernels checked, %zu rules broken\n", r.kernels, r.broken);
     }
     return r.broken ? EXIT_BAD : code;
 }
 
 /* -1 = go on. */
-static int check_options(struct asked *a, int operands)
+static int check_options(struct sass_asked *a, int operands)
 {
     const fgs_element_info *e;
     int i;
@@ -477,7 +341,7 @@ static int check_options(struct asked *a, int operands)
 
 int verb_sass(int argc, char **argv)
 {
-    struct asked a = {.element_value = FGS_ELEMENT_F32};
+    struct sass_asked a = {.element_value = FGS_ELEMENT_F32};
     const struct opt table[] = {
         {"--target", OPT_TEXT, &a.target, 0, 0, NULL, NULL},
         {"--check", OPT_FLAG, &a.check, 0, 0, NULL, NULL},
@@ -488,6 +352,7 @@ int verb_sass(int argc, char **argv)
         {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},
         {"--initializes", OPT_FLAG, &a.inits, 0, 0, NULL, NULL},
+        {"--language", OPT_TEXT, &a.language, 0, 0, "ptx|cuda", NULL},
         {"--own", OPT_FLAG, &a.own, 0, 0, NULL, NULL},
         {"--json", OPT_FLAG, &a.json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},

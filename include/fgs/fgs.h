@@ -562,6 +562,21 @@ FGS_API fgs_result fgs_ptx_expand(const fgs_ptx_desc *desc, char *buf,
                                   size_t *size, fgs_error *err);
 
 /*
+ * The PTX that NVRTC makes of a variant's twin (`language` is CUDA, whatever
+ * desc says), as fgs_ptx_expand; no device is needed, and the cache is not
+ * used.  A call with a buffer that is too small has compiled too.
+ *
+ * FGS_E_COMPILE      NVRTC refused the text
+ * FGS_E_INVAL        also: the text has no twin
+ * FGS_E_UNSUPPORTED  there is no NVRTC, or the kernel needs what `cc` does not
+ *                    have
+ * FGS_E_FILE         $FGS_NVRTC cannot be used
+ * Threads: any.
+ */
+FGS_API fgs_result fgs_ptx_compile(const fgs_ptx_desc *desc, char *buf,
+                                   size_t *size, fgs_error *err);
+
+/*
  * Parse and check PTX text as the software device's loader does.  `file` is
  * used in messages.  `report` is called for each error (text without the
  * place); it may be NULL.  FGS_OK, FGS_E_PTX (first error in *err),

@@ -4,6 +4,7 @@
 #include "text/embed.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 enum { OPTION_BYTES = 80 };
 
@@ -59,26 +60,35 @@ static size_t set_headers(struct job *j)
     return n;
 }
 
-static void make_job(struct job *j, const struct fgs__kernel *k)
+/* What is compiled for whom. */
+struct twin {
+    const char *stem;
+    fgs_role role;
+    const struct fgs__shape *shape;
+    int cc;
+    const struct fgs__text *text;
+};
+
+static void make_job(struct job *j, const struct twin *w)
 {
-    const struct fgs__variant *v = fgs__variant_find(k->stem);
-    const struct fgs__variant own = { .stem = k->stem, .role = k->role,
+    const struct fgs__variant *v = fgs__variant_find(w->stem);
+    const struct fgs__variant own = { .stem = w->stem, .role = w->role,
         .target = { "sm_70", "sm_90" },
         .var = &(const struct fgs__var){ NULL, NULL } };
     const char *target;
 
     memset(j, 0, sizeof *j);
-    fgs__variant_vars(&j->vars, v ? v : &own, &k->shape, k->dev->cc);
+    fgs__variant_vars(&j->vars, v ? v : &own, w->shape, w->cc);
     target = value_of(&j->vars, "TARGET");
     /* NVRTC of CUDA 13 begins with compute_75: a text that is below is
      * compiled for the device itself. */
     if (!strcmp(target, "sm_70") || !strcmp(target, "sm_80"))
-        snprintf(j->target, sizeof j->target, "compute_%d", (int)k->dev->cc);
+        snprintf(j->target, sizeof j->target, "compute_%d", w->cc);
     else
         snprintf(j->target, sizeof j->target, "compute_%s", target + 3);
     set_options(j);
     j->nvrtc = (struct fgs__nvrtc_job){
-        .file = k->text.file, .text = k->text.text, .header = j->header,
+        .file = w->text->file, .text = w->text->text, .header = j->header,
         .include = j->include, .headers = set_headers(j),
         .option = j->options, .options = j->vars.count, .target = j->target
     };
@@ -163,7 +173,7 @@ static fgs_result make_ptx(struct fgs__kernel *k, struct job *j,
     size_t len = 0;
     int keep;
 
-    make_job(j, k);
+    make_job(j, &(struct twin){ k->stem, k->role, &k->shape, d->cc, &k->text });
     keep = n->lib.found && !fgs__nvrtc_reads_files(&j->nvrtc);
     if (keep) {
         make_key(&key, k, n, &j->nvrtc);
@@ -195,5 +205,46 @@ fgs_result fgs__kernel_compile(struct fgs__kernel *k, fgs_error *err)
         return fgs__nomem(err);
     r = make_ptx(k, j, err);
     fgs__free(&k->dev->alloc, j);
+    return r;
+}
+
+fgs_result fgs_ptx_compile(const fgs_ptx_desc *desc, char *buf, size_t *size,
+                           fgs_error *err)
+{
+    struct fgs__nvrtc_out out = { NULL, 0, NULL };
+    struct fgs__shape shape;
+    struct fgs__text t, ptx;
+    struct fgs__nvrtc n;
+    fgs_ptx_desc d = { 0 };
+    struct job *j;
+    fgs_result r;
+
+    if (!desc || !size || (!buf && *size))
+        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_compile: %s is NULL",
+                         !desc ? "desc" : !size ? "size" : "buf");
+    r = fgs__check_size(err, "fgs_ptx_desc", desc, desc->size,
+                        offsetof(fgs_ptx_desc, stages), sizeof d);
+    if (r < 0)
+        return r;
+    memcpy(&d, desc, desc->size < sizeof d ? desc->size : sizeof d);
+    d.language = FGS_LANGUAGE_CUDA;
+    r = fgs__text_of_desc(&t, &shape, &d, err);
+    if (r < 0)
+        return r;
+    j = fgs__alloc(&fgs__malloc, sizeof *j);
+    if (!j) {
+        r = fgs__nomem(err);
+        goto free_text;
+    }
+    make_job(j, &(struct twin){ d.stem, 0, &shape, d.cc, &t });
+    fgs__nvrtc_open(&n);
+    r = fgs__nvrtc_compile(&n, &j->nvrtc, &fgs__malloc, &out, err);
+    ptx = (struct fgs__text){ .text = out.text, .len = out.len };
+    if (r >= 0)
+        r = fgs__text_give(&ptx, d.stem, buf, size, err);
+    fgs__nvrtc_free(&out, &fgs__malloc);
+    fgs__free(&fgs__malloc, j);
+free_text:
+    fgs__text_free(&t);
     return r;
 }

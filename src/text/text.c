@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 /* What a text is asked for. */
@@ -310,9 +311,8 @@ const char *fgs_ptx_stem(uint32_t index)
     return v ? v->stem : NULL;
 }
 
-/* The text into the caller's room. */
-static fgs_result give(const struct fgs__text *t, const char *stem, char *buf,
-                       size_t *size, fgs_error *err)
+fgs_result fgs__text_give(const struct fgs__text *t, const char *stem,
+                          char *buf, size_t *size, fgs_error *err)
 {
     size_t room = *size;
 
@@ -324,44 +324,51 @@ static fgs_result give(const struct fgs__text *t, const char *stem, char *buf,
     return FGS_OK;
 }
 
-fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,
-                          fgs_error *err)
+fgs_result fgs__text_of_desc(struct fgs__text *t, struct fgs__shape *shape,
+                             const fgs_ptx_desc *d, fgs_error *err)
 {
-    struct fgs__shape shape = fgs__shape_default;
     fgs_ptx_desc all = { 0 };
-    struct fgs__text t;
-    fgs_result r;
+    fgs_result r = fgs__check_size(err, "fgs_ptx_desc", d, d->size,
+                                   offsetof(fgs_ptx_desc, stages), sizeof *d);
 
-    if (!d || !size || (!buf && *size))
-        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_expand: %s is NULL",
-                         !d ? "desc" : !size ? "size" : "buf");
-    r = fgs__check_size(err, "fgs_ptx_desc", d, d->size,
-                        offsetof(fgs_ptx_desc, stages), sizeof *d);
     if (r < 0)
         return r;
     memcpy(&all, d, d->size < sizeof all ? d->size : sizeof all);
     d = &all;
     if (!d->stem)
         return fgs__fail(err, FGS_E_NULL, "fgs_ptx_desc.stem is NULL");
-    shape.element = d->element;
-    shape.saturate = d->saturate;
-    shape.language = d->language;
+    *shape = fgs__shape_default;
+    shape->element = d->element;
+    shape->saturate = d->saturate;
+    shape->language = d->language;
     if (d->tile_bytes)
-        shape.tile_bytes = d->tile_bytes;
+        shape->tile_bytes = d->tile_bytes;
     if (d->threads)
-        shape.threads = d->threads;
+        shape->threads = d->threads;
     if (d->stages)
-        shape.stages = d->stages;
+        shape->stages = d->stages;
     if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);
-    r = fgs__shape_check(&shape, d->cc, err);
-    if (r >= 0)
-        r = fgs__text_load(&t, d->stem, d->cc, &shape, NULL, &fgs__malloc,
-                           err);
+    r = fgs__shape_check(shape, d->cc, err);
+    return r < 0 ? r : fgs__text_load(t, d->stem, d->cc, shape, NULL,
+                                      &fgs__malloc, err);
+}
+
+fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,
+                          fgs_error *err)
+{
+    struct fgs__shape shape;
+    struct fgs__text t;
+    fgs_result r;
+
+    if (!d || !size || (!buf && *size))
+        return fgs__fail(err, FGS_E_NULL, "fgs_ptx_expand: %s is NULL",
+                         !d ? "desc" : !size ? "size" : "buf");
+    r = fgs__text_of_desc(&t, &shape, d, err);
     if (r < 0)
         return r;
-    r = give(&t, d->stem, buf, size, err);
+    r = fgs__text_give(&t, d->stem, buf, size, err);
     fgs__text_free(&t);
     return r;
 }

@@ -102,6 +102,14 @@ void fgs__text_free(struct fgs__text *t);
 /* The file that a line of the text is from; *line becomes its line there. */
 const char *fgs__text_place(const struct fgs__text *t, uint32_t *line);
 
+/* The library's own text of a variant, with its shape; FGS_E_NULL, FGS_E_INVAL
+ * for a desc that is none, else as fgs__text_load. */
+fgs_result fgs__text_of_desc(struct fgs__text *out, struct fgs__shape *shape,
+                             const fgs_ptx_desc *desc, fgs_error *err);
+/* A text into the caller's room, as fgs_ptx_text. */
+fgs_result fgs__text_give(const struct fgs__text *t, const char *stem,
+                          char *buf, size_t *size, fgs_error *err);
+
 /* The state of the files that a stem's text is looked for in: equal stamps,
  * unchanged files.  A text that was renamed over another differs by its inode,
  * whatever its time is. */

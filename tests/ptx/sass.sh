@@ -6,9 +6,15 @@ fgs=${FGS:-$B/fgs}
 
 # Kernels of the library for every target; a line each.  `fgs sass --check
 # --all` takes all elements: SASS_ELEMENTS=all here.
+# Twins in CUDA C++ are compiled by the pinned NVRTC, of two elements.
+FGS_NVRTC=$TC/lib/libnvrtc.so.13
+export FGS_NVRTC
 for element in ${SASS_ELEMENTS:-f32 f16 e2m1 i8ff}; do
     only="--element $element"
-    [ $element != all ] || only=
+    case $element in
+    all) only= ;;
+    f16 | e2m1) only="$only --language ptx" ;;
+    esac
     "$fgs" sass --check --all $only > "$out/all" 2> "$out/all.log"
     while read -r state name; do
         case $state in
@@ -21,6 +27,21 @@ for element in ${SASS_ELEMENTS:-f32 f16 e2m1 i8ff}; do
         not_ok "kernels of $element" \
             "$(tail -n 1 "$out/all"; head -n 3 "$out/all.log")"
 done
+
+# Every kernel has a twin; without NVRTC they are counted.
+"$fgs" sass --check --all --element f32 --target sm_90 > "$out/both" 2>&1
+FGS_NVRTC=none "$fgs" sass --check --all --element f32 --target sm_90 \
+    > "$out/alone" 2>&1
+n=$(sed -n 's/^\([0-9]*\) kernels checked.*/\1/p' "$out/alone")
+alone=$(sed -n 's/^\([0-9]*\) kernels have no twin.*/\1/p' "$out/both")
+twins=$((n - ${alone:-0}))
+grep -q "^$twins of them are twins" "$out/both" &&
+    grep -q "^$((n + twins)) kernels checked, 0 rules broken" "$out/both" &&
+    ok "each kernel has a twin that is checked" ||
+    not_ok "each kernel has a twin that is checked" "$(tail -n 3 "$out/both")"
+grep -q "^$n twins in CUDA C++ were not checked: .*no NVRTC" "$out/alone" &&
+    ok "twins that are not checked are counted" ||
+    not_ok "twins that are not checked are counted" "$(tail -n 3 "$out/alone")"
 
 # The wrong kernels go to the assembler in one text an element, their entries'
 # names are STEM__RULE_LINE; with them each text as it is, which breaks nothing.

@@ -132,6 +132,38 @@ static void source_of_ones_own_is_refused_with_its_place(void **state)
     assert_non_null(strstr(err.file, "/mine.cu.ptx"));
 }
 
+static void twin_is_compiled_without_a_device(void **state)
+{
+    struct rig_opts o = { .provider = "sim" };
+    fgs_ptx_desc d = { .size = sizeof d, .stem = "scale_produce", .cc = 107 };
+    fgs_device *dev;
+    fgs_kernel *k;
+    size_t size = 0;
+    fgs_error err;
+    char *text;
+
+    (void)state;
+    rtc_real();
+    RIG_OK(rig_open(&dev, &o, &err), err);
+    RIG_OK(make(&k, dev, FGS_ROLE_PRODUCER, 0, NULL, &err), err);
+    assert_int_equal(fgs_ptx_compile(&d, NULL, &size, &err), FGS_E_SIZE);
+    text = malloc(size);
+    assert_non_null(text);
+    RIG_OK(fgs_ptx_compile(&d, text, &size, &err), err);
+    assert_string_equal(text, fgs_kernel_get_ptx(k));
+    d.stem = "report_consume";
+    d.cc = 90;
+    assert_int_equal(fgs_ptx_compile(&d, text, &size, &err),
+                     FGS_E_UNSUPPORTED);
+    assert_int_equal(fgs_ptx_compile(NULL, text, &size, &err), FGS_E_NULL);
+    assert_int_equal(fgs_ptx_compile(&d, NULL, &size, &err), FGS_E_NULL);
+    d.size = 8;
+    assert_int_equal(fgs_ptx_compile(&d, text, &size, &err), FGS_E_INVAL);
+    free(text);
+    fgs_kernel_free(k);
+    fgs_device_close(dev);
+}
+
 static void without_nvrtc_the_texts_in_ptx_work(void **state)
 {
     struct rig_opts o = { .provider = "sim" };
@@ -193,6 +225,7 @@ int main(void)
         TEST(twins_of_all_engines_hand_over),
         TEST(second_start_compiles_nothing),
         TEST(source_of_ones_own_is_refused_with_its_place),
+        TEST(twin_is_compiled_without_a_device),
         TEST(without_nvrtc_the_texts_in_ptx_work),
         TEST(every_failing_allocation_is_nomem),
     };

@@ -65,7 +65,8 @@ if [ -x "$TC/bin/ptxas" ]; then
     has sass_has_its_members "target assembled_by disassembled_by sass marks"
     PATH=$TC/bin:$PATH valid checked_sass_is_json 0 \
         sass --check --json scale_produce
-    has checked_sass_has_its_members "kernels checked broken"
+    has checked_sass_has_its_members "kernels checked broken twins twins_left_out \
+without_twin"
     sed 's/st\.relaxed\.gpu\.global\.b128/st.global.b128/' "$tmp/good.ptx" \
         > "$tmp/weak.ptx"
     PATH=$TC/bin:$PATH valid broken_rule_is_json 1 \

@@ -142,6 +142,10 @@ if [ -z "$SAN" ]; then
 fi
 "$FGS" run --output /no/such/dir/file > /dev/null 2>&1
 lost $? "fgs run --output in a folder that is not there"
+expect 2 '--compile takes a NAME' ptx --compile
+FGS_NVRTC=none expect 1 'there is no NVRTC' ptx scale_produce --compile
+FGS_NVRTC=none expect 1 'there is no NVRTC' sass scale_produce --language cuda
+expect 2 '--language: "c" is none of ptx|cuda' sass --language c x
 expect 2 'what is measured must be "sim"' bench
 expect 2 'what is measured must be "sim"' bench gpu
 expect 2 '--only: no row is named "dance"' bench sim --only dance
