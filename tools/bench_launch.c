@@ -108,11 +108,11 @@ static char *chain_text(const struct form *f, uint64_t stages, size_t *size)
             "plan order %s\n"
             "default buffer tiles 1\n"
             "buffer b0\n"
-            "stage s0 kernel empty empty grid 1 block 32 triggers %s\n"
+            "stage s0 kernel empty.ptx empty grid 1 block 32 triggers %s\n"
             "write b0\narg buffer b0\narg buffer b0\narg u32 7\n"
             "repeat i 1 %" PRIu64 "\n"
             "buffer b{i}\n"
-            "stage s{i} kernel empty empty grid 1 block 32 triggers %s "
+            "stage s{i} kernel empty.ptx empty grid 1 block 32 triggers %s "
             "waits %s\n"
             "read b{i-1} can %s\nwrite b{i}\n"
             "arg buffer b{i-1}\narg buffer b{i}\narg u32 7\n"
@@ -143,7 +143,7 @@ static fgs_result make(struct bench *b, const struct form *f,
              ".visible .entry empty(.param .u64 a, .param .u64 b, "
              ".param .u32 n)\n{\n%s    ret;\n}\n",
              f->head, f->body);
-    r = plan_module(p, "empty", ptx, err);
+    r = plan_module(p, "empty.ptx", ptx, err);
     if (r == FGS_OK)
         r = plan_parts_make(p, file, &b->a->plan, err);
     return r < 0 ? r : plan_parts_compose(p, err);

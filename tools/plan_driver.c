@@ -117,6 +117,13 @@ fgs_result plan_stream(struct plan_parts *p, uint64_t n, CUstream *out,
 
 /* ------------------------------------------------------------- kernels -- */
 
+static bool ends_in(const char *file, const char *suffix)
+{
+    size_t len = strlen(file), n = strlen(suffix);
+
+    return len >= n && !strcmp(file + len - n, suffix);
+}
+
 /* What the driver loads: the text, or a GPU's code of it where nvJitLink is
  * there, since that may know PTX that the driver does not.  *code is NULL for
  * the text itself. */
@@ -124,12 +131,17 @@ static fgs_result assemble(struct plan_parts *p, const char *file,
                            const char *text, void **code, fgs_error *err)
 {
     char target[16];
+    char *made;
     size_t size = 0;
     fgs_result r;
 
     *code = NULL;
-    if (!strcmp(p->info.provider, "sim") || strlen(file) < 4 ||
-        strcmp(file + strlen(file) - 4, ".ptx"))
+    if (ends_in(file, ".cu")) {
+        r = plan_compile(p, file, text, &made, err);
+        *code = made;
+        return r;
+    }
+    if (!strcmp(p->info.provider, "sim") || !ends_in(file, ".ptx"))
         return FGS_OK;
     snprintf(target, sizeof target, "sm_%d%s", (int)p->info.cc,
              p->info.cc == 90 || p->info.cc >= 100 ? "a" : "");

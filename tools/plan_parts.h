@@ -61,6 +61,9 @@ fgs_result plan_context(struct plan_parts *p, fgs_error *err);
 /* A text in place of the file of that name. */
 fgs_result plan_module(struct plan_parts *p, const char *file,
                        const char *text, fgs_error *err);
+/* CUDA C++ of the user's to what the driver loads, from malloc. */
+fgs_result plan_compile(struct plan_parts *p, const char *file,
+                        const char *text, char **out, fgs_error *err);
 /* Streams and modules of the user's, by the device's driver. */
 fgs_result plan_stream(struct plan_parts *p, uint64_t n, CUstream *out,
                        fgs_error *err);

@@ -11,8 +11,7 @@
 
 extern char **environ;
 
-/* The folder of this executable, "" = unknown. */
-static void own_folder(char *dir, size_t room)
+void program_folder(char *dir, size_t room)
 {
     ssize_t n = readlink("/proc/self/exe", dir, room - 1);
     char *slash;
@@ -42,7 +41,7 @@ bool program_find(const char *name, char path[PROGRAM_PATH])
     char own[PROGRAM_PATH], dir[PROGRAM_PATH + 64];
     size_t i, len;
 
-    own_folder(own, sizeof own);
+    program_folder(own, sizeof own);
     for (i = 0; own[0] && i < sizeof below / sizeof below[0]; i++) {
         snprintf(dir, sizeof dir, "%s%s", own, below[i]);
         if (try_folder(dir, strlen(dir), name, path))

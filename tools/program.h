@@ -6,6 +6,9 @@
 
 enum { PROGRAM_PATH = 1024 };
 
+/* The folder of this executable, "" = unknown. */
+void program_folder(char *dir, size_t room);
+
 /* Beside this tool's own build folder, in $PATH, in /usr/local/cuda. */
 bool program_find(const char *name, char path[PROGRAM_PATH]);
 

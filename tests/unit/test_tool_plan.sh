@@ -170,6 +170,29 @@ for w in produce tile-bytes spread-ns can max-tries; do
         not_ok "words_has_$w" "it is not there"
 done
 
+# In CUDA C++, by NVRTC.
+cp "$dir/turn.cu" "$tmp/turn.cu"
+sed 's/turn.ptx/turn.cu/' "$dir/own.plan" > "$tmp/own.plan"
+if [ -f "$TC/lib/libnvrtc.so.13" ]; then
+    FGS_NVRTC=$TC/lib/libnvrtc.so.13
+    export FGS_NVRTC
+    plan 0 "$tmp/own.plan"
+    same kernel_in_cuda_has_the_digest_of_its_twin \
+        "$(plan 0 "$dir/own.plan"; member digest)" \
+        "$(plan 0 "$tmp/own.plan"; member digest)"
+    sed -i 's/fgs::trigger()/fgs::tricker()/' "$tmp/turn.cu"
+    plan 1 "$tmp/own.plan"
+    grep -q 'turn.cu(13): error: .*tricker' "$tmp/err" &&
+        ok compiler_is_quoted || not_ok compiler_is_quoted \
+            "$(tail -n 3 "$tmp/err")"
+else
+    skip kernel_in_cuda "no NVRTC; make toolchain gets it"
+fi
+FGS_NVRTC=none plan 1 "$tmp/own.plan"
+grep -q 'turn.cu: FGS_NVRTC hides it' "$tmp/err" &&
+    ok missing_compiler_is_told || not_ok missing_compiler_is_told \
+        "$(tail -n 1 "$tmp/err")"
+
 # ------------------------------------------------------------------ chains --
 "$FGS" plan check "$dir/chain20.plan" > "$tmp/out" 2> "$tmp/err" ||
     if grep -q 'no kernel of role' "$tmp/err"; then
