@@ -55,15 +55,12 @@ static void describe(const struct plan_buffer *b, fgs_role role,
     d->threads = 256;
 }
 
+/* 0 = the library has none. */
 static fgs_role role_of(enum plan_role role)
 {
-    enum { FGS_ROLE_KERNEL, FGS_ROLE_RELAY = 0, FGS_ROLE_JOIN = 0 };
-    static const int roles[] = {
-#define PLAN_ROLE(id, word, reads, text) FGS_ROLE_##id,
-#include "plan.def"
-    };
-
-    return (fgs_role)roles[role];
+    return role == PLAN_PRODUCER   ? FGS_ROLE_PRODUCER
+           : role == PLAN_CONSUMER ? FGS_ROLE_CONSUMER
+                                   : (fgs_role)0;
 }
 
 /* A producer of integers takes the next value, unless told otherwise. */
