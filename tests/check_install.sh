@@ -52,6 +52,18 @@ if command -v pkg-config > /dev/null; then
     FGS_PROVIDER=sim LD_LIBRARY_PATH=$tmp/here/lib "$tmp/shared" \
         > "$tmp/out" 2>&1 && ok example_runs_shared ||
         not_ok example_runs_shared "$(head -n 3 "$tmp/out")"
+    case_is application_links_through_pkg_config "see below" \
+        $CC -std=c11 $(pkg-config --cflags fgs) -o "$tmp/app" \
+        tools/examples/rms_gemv.c $(pkg-config --libs fgs) -ldl -lm
+    if [ -f "$TC/lib/libnvrtc.so.13" ]; then
+        FGS_PROVIDER=sim LD_LIBRARY_PATH=$tmp/here/lib \
+            FGS_NVRTC=$TC/lib/libnvrtc.so.13 "$tmp/app" \
+            tools/examples/rms_gemv.cu "$tmp/here/include" \
+            > "$tmp/out" 2>&1 && ok application_with_own_kernels_runs ||
+            not_ok application_with_own_kernels_runs "$(head -n 3 "$tmp/out")"
+    else
+        skip application_with_own_kernels_runs "no NVRTC; make toolchain"
+    fi
     case_is example_links_statically "see below" \
         $CC -std=c11 $(pkg-config --cflags fgs) -o "$tmp/static" \
         "$tmp/example.c" "$tmp/here/lib/libfgs.a" \

@@ -1,4 +1,9 @@
-/* rms_gemv.c -- compile, run and check rms_gemv.cu on a GPU or without one
+/* rms_gemv.c -- an application with kernels of its own that embeds fgsync
+ *
+ * It has its context, its stream, its memory, and two kernels that NVRTC makes
+ * of rms_gemv.cu with the device header; `embed` hands them to a plan, which
+ * launches them so that a block of gemv starts as soon as its row is there.
+ * Runs on a GPU or without one.
  *
  * usage: rms_gemv [SOURCE [INCLUDE]]   default tools/examples/rms_gemv.cu,
  *                                      include
@@ -18,36 +23,17 @@ enum { ROWS = 24, WIDTH = 1024, ROWS_OUT = 128, OUTPUTS = 32, THREADS = 128 };
 
 /* What cuda.h says of the calls below. */
 typedef unsigned long long ptr;
-struct attr {
-    unsigned id;
-    char pad[4];
-    union {
-        int allowed;
-        char size[64];
-    } value;
-};
-struct config {
-    unsigned grid[3], block[3], shared;
-    void *stream;
-    struct attr *attrs;
-    unsigned count;
-};
-enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 
 #define CALLS(X)                                                               \
-    X(cuDevicePrimaryCtxRetain, (void **, int))                                \
-    X(cuCtxPushCurrent, (void *))                                              \
-    X(cuDevicePrimaryCtxRelease, (int))                                        \
+    X(cuCtxCreate, (CUcontext *, unsigned, int))                               \
+    X(cuCtxDestroy, (CUcontext))                                               \
+    X(cuStreamCreate, (CUstream *, unsigned))                                  \
     X(cuMemAlloc, (ptr *, size_t))                                             \
     X(cuMemsetD8, (ptr, unsigned char, size_t))                                \
     X(cuMemcpyHtoD, (ptr, const void *, size_t))                               \
     X(cuMemcpyDtoH, (void *, ptr, size_t))                                     \
-    X(cuMemHostAlloc, (void **, size_t, unsigned))                             \
-    X(cuMemHostGetDevicePointer, (ptr *, void *, unsigned))                    \
     X(cuModuleLoadData, (void **, const void *))                               \
-    X(cuModuleGetFunction, (void **, void *, const char *))                    \
-    X(cuLaunchKernelEx, (const struct config *, void *, void **, void **))     \
-    X(cuCtxSynchronize, (void))
+    X(cuModuleGetFunction, (CUfunction *, void *, const char *))
 
 static struct {
 #define CALL(name, params) int (*name) params;
@@ -174,69 +160,133 @@ static ptr put(const void *from, size_t bytes)
     return at;
 }
 
-static void launch(void *module, const char *name, unsigned blocks,
-                   unsigned shared, int dependent, void **params)
-{
-    struct attr attr = { PROGRAMMATIC_STREAM_SERIALIZATION, { 0 }, { 1 } };
-    struct config c = { { blocks, 1, 1 }, { THREADS, 1, 1 }, shared, NULL,
-                        &attr, (unsigned)dependent };
-    void *f;
+/* The device's memory, the stream and the kernels: the application's own. */
+struct app {
+    ptr x, gain, w, mid, out;
+    CUstream stream;
+    CUfunction rms, gemv;
+};
 
-    OK(cu.cuModuleGetFunction(&f, module, name));
-    OK(cu.cuLaunchKernelEx(&c, f, params, NULL));
+static void prepare(struct app *a, const char *code)
+{
+    void *module;
+
+    a->x = put(x, sizeof x);
+    a->gain = put(gain, sizeof gain);
+    a->w = put(w, sizeof w);
+    a->mid = put(NULL, ROWS * WIDTH * 2);
+    a->out = put(NULL, sizeof out);
+    OK(cu.cuStreamCreate(&a->stream, 1));
+    OK(cu.cuModuleLoadData(&module, code));
+    OK(cu.cuModuleGetFunction(&a->rms, module, "rms"));
+    OK(cu.cuModuleGetFunction(&a->gemv, module, "gemv"));
 }
 
-static const uint32_t *run(const char *code, int cc)
+static void must_be_ok(fgs_result r, const fgs_error *err)
 {
-    ptr a = put(x, sizeof x), g = put(gain, sizeof gain), m = put(w, sizeof w);
-    ptr mid = put(NULL, ROWS * WIDTH * 2), to = put(NULL, sizeof out);
-    ptr ctl = put(NULL, 64), rec;
-    uint64_t bound = 2000000000;
-    void *module, *host;
+    if (r < 0)
+        die(fgs_result_name(r), err->text);
+}
 
-    OK(cu.cuMemHostAlloc(&host, 64, 0));
-    OK(cu.cuMemHostGetDevicePointer(&rec, host, 0));
-    memset(host, 0, 64);
-    OK(cu.cuModuleLoadData(&module, code));
-    launch(module, "rms", ROWS, 0, 0, (void *[]){ &a, &g, &mid });
-    launch(module, "gemv", ROWS * ROWS_OUT / OUTPUTS, WIDTH * 2, cc >= 90,
-           (void *[]){ &mid, &m, &to, &ctl, &rec, &bound });
-    OK(cu.cuCtxSynchronize());
-    OK(cu.cuMemcpyDtoH(out, to, sizeof out));
-    return host;
+static fgs_buffer *wrap(fgs_device *dev, const char *name, fgs_element e,
+                        ptr at, uint64_t tiles, uint64_t tile_bytes)
+{
+    fgs_buffer_desc d = { .size = sizeof d, .name = name, .element = e,
+                          .tiles = tiles, .tile_bytes = tile_bytes,
+                          .pointer = at, .pointer_bytes = tiles * tile_bytes };
+    fgs_buffer *b;
+    fgs_error err;
+
+    must_be_ok(fgs_buffer_make(&b, dev, &d, &err), &err);
+    return b;
+}
+
+/* All that fgsync takes: who reads and writes what, tile by tile. */
+static void embed(fgs_device *dev, const struct app *a, uint32_t rounds)
+{
+    enum { BLOCKS = ROWS * ROWS_OUT / OUTPUTS, BY_SENTINEL = 1 << 4 };
+    static uint32_t row_of[BLOCKS];
+    fgs_buffer *in = wrap(dev, "x", FGS_ELEMENT_F32, a->x, ROWS, WIDTH * 4);
+    fgs_buffer *mid = wrap(dev, "y", FGS_ELEMENT_BF16, a->mid, ROWS, WIDTH * 2);
+    fgs_buffer *to = wrap(dev, "out", FGS_ELEMENT_F32, a->out, BLOCKS,
+                          OUTPUTS * 4);
+    fgs_arg rms_args[] = { { .kind = FGS_ARG_BUFFER, .buffer = in },
+                           { .value = &a->gain, .bytes = 8 },
+                           { .kind = FGS_ARG_BUFFER, .buffer = mid } };
+    fgs_arg gemv_args[] = { { .kind = FGS_ARG_BUFFER, .buffer = mid },
+                            { .value = &a->w, .bytes = 8 },
+                            { .kind = FGS_ARG_BUFFER, .buffer = to },
+                            { .kind = FGS_ARG_CTL }, { .kind = FGS_ARG_REC },
+                            { .kind = FGS_ARG_BOUND_NS } };
+    fgs_access rms_uses[] = { { .buffer = in },
+                              { .buffer = mid, .write = 1,
+                                .can = BY_SENTINEL } };
+    fgs_access gemv_uses[] = { { .buffer = mid, .can = BY_SENTINEL,
+                                 .table = row_of, .tables = BLOCKS },
+                               { .buffer = to, .write = 1 } };
+    fgs_stage_desc stages[] = {
+        { .size = sizeof *stages, .name = "rms", .function = a->rms,
+          .args = rms_args, .arg_count = 3, .accesses = rms_uses,
+          .access_count = 2, .grid = { ROWS, 1, 1 },
+          .block = { THREADS, 1, 1 }, .triggers = FGS_TRIGGERS_FILLED },
+        { .size = sizeof *stages, .name = "gemv", .function = a->gemv,
+          .args = gemv_args, .arg_count = 6, .accesses = gemv_uses,
+          .access_count = 2, .grid = { BLOCKS, 1, 1 },
+          .block = { THREADS, 1, 1 }, .shared_bytes = WIDTH * 2,
+          .waits = FGS_WAITS_LAST } };
+    fgs_plan_spec spec = { .size = sizeof spec, .stages = stages,
+                           .stage_count = 2, .bound_ns = 2000000000 };
+    fgs_edge_info edge = { .size = sizeof edge };
+    fgs_plan *plan;
+    fgs_error err;
+
+    for (uint32_t b = 0; b < BLOCKS; b++)
+        row_of[b] = b * OUTPUTS / ROWS_OUT;
+    must_be_ok(fgs_plan_compose(&plan, dev, &spec, &err), &err);
+    must_be_ok(fgs_plan_get_edge(plan, 0, &edge, &err), &err);
+    fprintf(stderr, "gemv behind rms by %s (%s)\n", fgs_order_name(edge.taken),
+            edge.form);
+    must_be_ok(fgs_plan_run(plan, a->stream, rounds, &err), &err);
+    must_be_ok(fgs_plan_wait(plan, &err), &err);
+    fgs_plan_free(plan);
+    fgs_buffer_free(to);
+    fgs_buffer_free(mid);
+    fgs_buffer_free(in);
 }
 
 int main(int argc, char **argv)
 {
     fgs_device_opts o = { .size = sizeof o };
     fgs_device_info info = { .size = sizeof info };
-    fgs_device *dev;
+    fgs_device *any, *dev;
+    struct app app;
     fgs_error err;
-    const uint32_t *rec;
     double worst;
-    void *ctx;
     char *code;
 
-    if (fgs_device_open(&dev, &o, &err) < 0 ||
-        fgs_device_get_info(dev, &info, &err) < 0)
-        die("device", err.text);
+    /* Here the driver's calls come from the library, so that the software
+     * device does too; an application that links libcuda has them. */
+    must_be_ok(fgs_device_open(&any, &o, &err), &err);
+    must_be_ok(fgs_device_get_info(any, &info, &err), &err);
     fprintf(stderr, "device %s: %s\n", info.provider, info.name);
-#define CALL(name, params) BIND(cu.name, fgs_device_get_proc(dev, #name));
+#define CALL(name, params) BIND(cu.name, fgs_device_get_proc(any, #name));
     CALLS(CALL)
 #undef CALL
-    OK(cu.cuDevicePrimaryCtxRetain(&ctx, 0));
-    OK(cu.cuCtxPushCurrent(ctx));
+    OK(cu.cuCtxCreate(&o.context, 0, info.ordinal));
+    o.provider = info.provider;
+    must_be_ok(fgs_device_open(&dev, &o, &err), &err);
     code = compile(argc > 1 ? argv[1] : "tools/examples/rms_gemv.cu",
                    argc > 2 ? argv[2] : "include", info.cc,
                    strcmp(info.provider, "sim"));
     make_data();
-    rec = run(code, info.cc);
-    if (rec[0])
-        die("gemv", "a row kept its sentinel");
+    prepare(&app, code);
+    embed(dev, &app, 3);
+    OK(cu.cuMemcpyDtoH(out, app.out, sizeof out));
     worst = check();
     printf("%d rows of %d, %d outputs each: within %.4f\n", ROWS, WIDTH,
            ROWS_OUT, worst);
-    OK(cu.cuDevicePrimaryCtxRelease(0));
     fgs_device_close(dev);
+    OK(cu.cuCtxDestroy(o.context));
+    fgs_device_close(any);
     return !(worst < 0.05);
 }
