@@ -98,7 +98,7 @@ for f in ptx/*.ptx ptx/*.ptx.in; do
         op = w[1] ~ /^@!?%/ ? w[2] : w[1]
         if (op ~ /^(trap|brkpt)/) bad("a trap")
         if (op ~ /^(ld|st)\.(b|u|s|f|v)[0-9]/) bad(op " without state space")
-        if (op ~ /^(red|atom)/ && op !~ /\.relaxed\.(gpu|cta|sys)\./)
+        if (op ~ /^(red|atom)/ && op !~ /\.relaxed\.(gpu|cta|sys|@SCOPE@)\./)
             bad(op " without order and scope")
         # the one fence is before a flag or a trigger
         if (op ~ /^fence\.(acq|rel|sc)/ && op !~ /^fence\.acq_rel\.gpu/)

@@ -621,6 +621,16 @@ FGS_API fgs_result fgs_ref_produce(fgs_element e, fgs_saturate saturate,
 /* What lab_sync and lab_async make of floats: (1.5 x + 0.5) x + 0.25, each step
  * rounded once; any alignment. */
 FGS_API fgs_result fgs_ref_transform(const void *in, void *out, uint64_t count);
+/*
+ * What the histograms add to counts[bins + 3] for floats of any alignment: bin k
+ * holds v / width from k to below k + 1; behind the bins, values below 0, from
+ * bins * width on, and NaN.  FGS_E_SIZE: no bins or too many, or a width that
+ * is not positive and finite.
+ */
+enum { FGS_BINS_MAX = 1 << 24 };
+FGS_API fgs_result fgs_ref_histogram(const void *in, uint64_t count,
+                                     uint32_t bins, float width,
+                                     uint64_t *counts);
 /* What the library's consumers make of tiles: each backwards by elements.  out
  * is not in. */
 FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,

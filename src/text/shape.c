@@ -70,7 +70,8 @@ fgs_result fgs__shape_stages(const struct fgs__shape *s, const char *stem,
     const struct fgs__arch *arch = fgs__arch_find(cc);
     uint32_t most, room = OTHER_SHARED + s->stages * STAGE_SHARED;
 
-    if (!p || !arch)
+    /* one whose blocks keep no tiles, or one alone, has none to choose */
+    if (!p || !arch || p->stages_max == 1)
         return FGS_OK;
     if (s->stages < p->stages_min || s->stages > p->stages_max)
         return fgs__fail(err, FGS_E_SIZE, "pipeline %s has %u to %u stages, "
