@@ -7,6 +7,9 @@
 #include <string.h>
 
 static const struct pipeline_row rows[] = {
+    {"histogram", ASK_INJECT | ASK_ROUNDS | ASK_BLOCKS | ASK_WORK | ASK_BINS |
+                      ASK_THREADS,
+     histogram_check, histogram_run},
     {"double-buffer",
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
          ASK_BLOCKS | ASK_WORK,
@@ -40,6 +43,13 @@ static const char usage_tail[] =
     "  --seed N             of the values, and of the software device\n"
     "  --slow-producer NS   extra time of a producer block\n"
     "  --inject WHAT        leak[:TILE[:CHUNK]] or sentinel[:TILE[:CHUNK]]\n"
+    "  --bins N             of a histogram (default 100)\n"
+    "  --width W            of a bin (default 10)\n"
+    "  --private WHERE      a block's histogram: shared (default), global,\n"
+    "                       global_gpu (the same by atomics of device scope)\n"
+    "                       or direct (none)\n"
+    "  --values HOW         uniform (default), skewed or equal\n"
+    "  --count N            values (default: all of the tiles)\n"
     "  --bound-ms N         time bound of each wait loop (default 2000)\n"
     "  --max-tries N        bound on tries of each wait loop (default none)\n"
     "  --json               the result as JSON\n"
@@ -221,10 +231,12 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
     enum { OWN = 16 };
     static const struct { const char *name; unsigned bit; } own[OWN] = {
         {"--stages", ASK_STAGES}, {"--element", ASK_ELEMENT},
-        {"--tile", ASK_SHAPE}, {"--threads", ASK_SHAPE},
+        {"--tile", ASK_SHAPE}, {"--threads", ASK_SHAPE | ASK_THREADS},
         {"--inject", ASK_INJECT}, {"--rounds", ASK_ROUNDS},
         {"--blocks", ASK_BLOCKS}, {"--engine", ASK_ENGINE},
-        {"--slow-producer", ASK_WORK},
+        {"--slow-producer", ASK_WORK}, {"--bins", ASK_BINS},
+        {"--width", ASK_BINS}, {"--private", ASK_BINS}, {"--count", ASK_BINS},
+        {"--values", ASK_BINS},
     };
     static const struct verb verb = {"run", NULL, "", NULL};
     const char *name = NULL;
@@ -243,6 +255,13 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
         {"--engine", OPT_TEXT, &a->engine_name, 0, 0, NULL, &given[7]},
         {"--slow-producer", OPT_NUMBER, &a->work_ns, 0, UINT64_MAX, NULL,
          &given[8]},
+        {"--bins", OPT_NUMBER, &a->bins, 1, FGS_BINS_MAX, NULL, &given[9]},
+        {"--width", OPT_TEXT, &a->width_text, 0, 0, NULL, &given[10]},
+        {"--private", OPT_TEXT, &a->private_name, 0, 0,
+         "shared|global|global_gpu|direct", &given[11]},
+        {"--count", OPT_NUMBER, &a->count, 1, UINT32_MAX, NULL, &given[12]},
+        {"--values", OPT_TEXT, &a->values, 0, 0, "uniform|skewed|equal",
+         &given[13]},
         {"--tiles", OPT_NUMBER, &a->tiles, 1, 1 << 24, NULL, NULL},
         {"--seed", OPT_NUMBER, &a->seed, 0, UINT64_MAX, NULL, &a->seed_given},
         {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,

@@ -14,7 +14,7 @@ enum {
     ASK_STAGES = 1 << 0, ASK_ELEMENT = 1 << 1, ASK_SHAPE = 1 << 2,
     ASK_INJECT = 1 << 3, ASK_ROUNDS = 1 << 4, ASK_BLOCKS = 1 << 5,
     ASK_ENGINE = 1 << 6, ASK_BINS = 1 << 7, ASK_WORK = 1 << 8,
-    ASK_PRIVATE = 1 << 9
+    ASK_THREADS = 1 << 9
 };
 
 struct pipeline_asked {
@@ -23,8 +23,9 @@ struct pipeline_asked {
     fgs_engine engine;
     fgs_element element;
     uint64_t ordinal, stages, tiles, tile_bytes, threads, rounds, seed, blocks;
-    uint64_t work_ns, bound_ms, max_tries, bins;
+    uint64_t work_ns, bound_ms, max_tries, bins, count;
     const char *width_text, *values;
+    float width;
     bool seed_given, blocks_given, json;
     /* of --inject: the producer's text, and where                           */
     const char *fault_stem;
@@ -83,6 +84,27 @@ struct pipeline_hand {
     unsigned char *want, *got;
     struct pipe_clock clock;
 };
+enum { PIPELINE_ARGS = 13 };
+/* What failed is in dev->why; false. */
+bool pipeline_broke(struct pipeline_done *d, const struct pipe_device *dev);
+bool pipeline_load(const struct pipeline_asked *a, struct pipeline_hand *h,
+                   const char *stem, struct pipe_kernel *k);
+/* All but the consumer, which is loaded, and what it writes; h->host_in has
+ * the input. */
+bool pipeline_make_ends(const struct pipeline_asked *a,
+                        struct pipeline_hand *h, struct pipeline_done *d);
+/* Arguments of the plan's list; the first is p_stat, the next five are of
+ * other consumers too. */
+enum { PIPELINE_COMMON = 6 };
+void pipeline_args(const struct pipeline_asked *a,
+                   const struct pipeline_hand *h,
+                   struct pipe_arg args[PIPELINE_ARGS]);
+/* Launch init and producer; false: h->d.why. */
+bool pipeline_produce(const struct pipeline_asked *a, struct pipeline_hand *h);
+/* Wait; what the kernels left.  False: d->error. */
+bool pipeline_read(const struct pipeline_asked *a, struct pipeline_hand *h,
+                   struct pipeline_done *d);
+void pipeline_drop(struct pipeline_hand *h);
 /* The software device by the seed, then the device; its name into d. */
 bool pipeline_open(const struct pipeline_asked *a, struct pipe_device *dev,
                    struct pipeline_done *d);
@@ -98,6 +120,10 @@ void pipeline_hand_over(const struct pipeline_asked *a,
                         struct pipeline_done *d);
 
 /* Callbacks, a file each. */
+int histogram_check(struct pipeline_asked *a);
+/* Input of the kind that was asked for, half of each value. */
+void histogram_values(const struct pipeline_asked *a, uint32_t *in);
+void histogram_run(const struct pipeline_asked *a, struct pipeline_done *d);
 void double_buffer_run(const struct pipeline_asked *a,
                        struct pipeline_done *d);
 int full_empty_check(struct pipeline_asked *a);

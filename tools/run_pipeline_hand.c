@@ -15,7 +15,7 @@
 
 enum { FILL_BLOCKS = 64 };
 
-static bool broke(struct pipeline_done *d, const struct pipe_device *dev)
+bool pipeline_broke(struct pipeline_done *d, const struct pipe_device *dev)
 {
     return pipeline_failed(d, FGS_E_DRIVER, "%s", dev->why);
 }
@@ -63,8 +63,8 @@ static uint64_t elements(const struct pipeline_asked *a)
     return a->tile_bytes * 8 / fgs_element_get_info(a->element)->bits;
 }
 
-static bool load(const struct pipeline_asked *a, struct pipeline_hand *h,
-                 const char *stem, struct pipe_kernel *k)
+bool pipeline_load(const struct pipeline_asked *a, struct pipeline_hand *h,
+                   const char *stem, struct pipe_kernel *k)
 {
     fgs_ptx_desc desc = {.size = sizeof desc};
 
@@ -97,35 +97,39 @@ static bool make_values(const struct pipeline_asked *a,
     return true;
 }
 
+bool pipeline_make_ends(const struct pipeline_asked *a,
+                        struct pipeline_hand *h, struct pipeline_done *d)
+{
+    uint64_t in_bytes = a->tiles * elements(a) * sizeof(float);
+
+    snprintf(d->stem, sizeof d->stem, "%s", h->consume.entry + 4);
+    snprintf(d->version, sizeof d->version, "%s", h->consume.version);
+    snprintf(d->target, sizeof d->target, "%s", h->consume.target);
+    if (!pipeline_load(a, h, "sentinel_fill", &h->init) ||
+        !pipeline_load(a, h, a->fault_stem ? a->fault_stem : "scale_produce",
+                       &h->produce) ||
+        !pipe_memory(&h->d, &h->in, in_bytes) ||
+        !pipe_memory(&h->d, &h->mid, a->tiles * a->tile_bytes) ||
+        !pipe_memory(&h->d, &h->board, FGS_BOARD_BYTES) ||
+        !pipe_host(&h->d, &h->rec, &h->rec_at, FGS_RECORD_BYTES) ||
+        !pipe_clock_make(&h->d, &h->clock) ||
+        !pipe_put(&h->d, h->in, h->host_in, in_bytes))
+        return pipeline_broke(d, &h->d);
+    snprintf(d->assembled_by, sizeof d->assembled_by, "%s",
+             h->d.assembled_by);
+    return true;
+}
+
 static bool make(const struct pipeline_asked *a, const struct pipeline_shape *s,
                  struct pipeline_hand *h, struct pipeline_done *d)
 {
-    uint64_t in_bytes = a->tiles * elements(a) * sizeof(float);
-    uint64_t bytes = a->tiles * a->tile_bytes;
-
-    if (!load(a, h, s->stem, &h->consume) ||
-        !load(a, h, "sentinel_fill", &h->init) ||
-        !load(a, h, a->fault_stem ? a->fault_stem : "scale_produce",
-              &h->produce))
-        return broke(d, &h->d);
-    snprintf(d->stem, sizeof d->stem, "%s", s->stem);
-    snprintf(d->version, sizeof d->version, "%s", h->consume.version);
-    snprintf(d->target, sizeof d->target, "%s", h->consume.target);
-    snprintf(d->assembled_by, sizeof d->assembled_by, "%s",
-             h->d.assembled_by);
-    if (!pipe_memory(&h->d, &h->in, in_bytes) ||
-        !pipe_memory(&h->d, &h->mid, bytes) ||
-        !pipe_memory(&h->d, &h->out, bytes) ||
-        !pipe_memory(&h->d, &h->board, FGS_BOARD_BYTES) ||
-        !pipe_host(&h->d, &h->rec, &h->rec_at, FGS_RECORD_BYTES) ||
-        !pipe_clock_make(&h->d, &h->clock))
-        return broke(d, &h->d);
-    if (!make_values(a, h, d))
-        return false;
-    return pipe_put(&h->d, h->in, h->host_in, in_bytes) || broke(d, &h->d);
+    if (!pipeline_load(a, h, s->stem, &h->consume) ||
+        !pipe_memory(&h->d, &h->out, a->tiles * a->tile_bytes))
+        return pipeline_broke(d, &h->d);
+    return make_values(a, h, d) && pipeline_make_ends(a, h, d);
 }
 
-static void drop(struct pipeline_hand *h)
+void pipeline_drop(struct pipeline_hand *h)
 {
     pipe_clock_free(&h->d, &h->clock);
     pipe_host_free(&h->d, h->rec);
@@ -144,36 +148,72 @@ static void drop(struct pipeline_hand *h)
 
 /* --------------------------------------------------------------- round -- */
 
-static bool launch(const struct pipeline_asked *a,
-                   const struct pipeline_shape *s, struct pipeline_hand *h)
+void pipeline_args(const struct pipeline_asked *a,
+                   const struct pipeline_hand *h,
+                   struct pipe_arg args[PIPELINE_ARGS])
 {
-    struct pipe_arg args[] = {
-        {"p_in", h->in, NULL}, {"p_mid", h->mid, NULL},
-        {"p_out", h->out, NULL}, {"p_tiles", a->tiles, NULL},
-        {"p_ctl", h->board, NULL}, {"p_rec", h->rec_at, NULL},
+    const struct pipe_arg all[PIPELINE_ARGS] = {
+        {"p_stat", h->board + FGS_BOARD_PRODUCER, NULL},
+        {"p_mid", h->mid, NULL}, {"p_ctl", h->board, NULL},
+        {"p_rec", h->rec_at, NULL},
         {"p_bound_ns", a->bound_ms * 1000000, NULL},
-        {"p_max_tries", a->max_tries, NULL}, {"p_work_ns", a->work_ns, NULL},
+        {"p_max_tries", a->max_tries, NULL}, {"p_in", h->in, NULL},
+        {"p_out", h->out, NULL}, {"p_tiles", a->tiles, NULL},
+        {"p_work_ns", a->work_ns, NULL},
         {"p_fault_tile", a->fault_tile, NULL},
-        {"p_fault_chunk", a->fault_chunk, NULL}, {"p_stat", 0, NULL},
-        {NULL, 0, NULL},
+        {"p_fault_chunk", a->fault_chunk, NULL}, {NULL, 0, NULL},
     };
-    struct pipe_arg *stat = &args[sizeof args / sizeof args[0] - 2];
+
+    memcpy(args, all, sizeof all);
+}
+
+bool pipeline_produce(const struct pipeline_asked *a, struct pipeline_hand *h)
+{
+    struct pipe_arg args[PIPELINE_ARGS];
     struct pipe_launch l = {.blocks = FILL_BLOCKS,
                             .threads = (unsigned)a->threads, .args = args};
 
-    if (!pipe_clock_start(&h->d, &h->clock) || !pipe_run(&h->d, &h->init, &l))
+    pipeline_args(a, h, args);
+    memset(h->rec, 0, FGS_RECORD_BYTES);
+    if (!pipe_fill(&h->d, h->board, 0, FGS_BOARD_BYTES) ||
+        !pipe_clock_start(&h->d, &h->clock) || !pipe_run(&h->d, &h->init, &l))
         return false;
     l.blocks = (unsigned)a->tiles;
-    stat->value = h->board + FGS_BOARD_PRODUCER;
-    if (!pipe_run(&h->d, &h->produce, &l))
-        return false;
-    stat->value = h->board + FGS_BOARD_CONSUMER;
-    l.blocks = s->blocks;
-    l.threads = s->threads;
-    l.shared = s->shared;
-    l.pdl = h->d.info.cc >= 90;
-    return pipe_run(&h->d, &h->consume, &l) &&
-           pipe_clock_stop(&h->d, &h->clock) && pipe_wait(&h->d);
+    return pipe_run(&h->d, &h->produce, &l);
+}
+
+bool pipeline_read(const struct pipeline_asked *a, struct pipeline_hand *h,
+                   struct pipeline_done *d)
+{
+    unsigned char board[FGS_BOARD_BYTES];
+    fgs_counts now = {.size = sizeof now};
+    double ns = 0;
+
+    (void)a;
+    if (!pipe_clock_stop(&h->d, &h->clock) || !pipe_wait(&h->d) ||
+        !pipe_clock_read(&h->d, &h->clock, &ns) ||
+        !pipe_get(&h->d, board, h->board, sizeof board))
+        return pipeline_broke(d, &h->d);
+    fgs_board_read(board, &now);
+    d->counts.reissues += now.reissues;
+    d->counts.overlap |= now.overlap;
+    d->has_counts = true;
+    d->elapsed_ns += ns;
+    d->result = fgs_record_read(h->rec, h->consume.entry, "mid", &d->error);
+    return d->result == FGS_OK;
+}
+
+static bool launch(const struct pipeline_asked *a,
+                   const struct pipeline_shape *s, struct pipeline_hand *h)
+{
+    struct pipe_arg args[PIPELINE_ARGS];
+    struct pipe_launch l = {.blocks = s->blocks, .threads = s->threads,
+                            .shared = s->shared, .args = args,
+                            .pdl = h->d.info.cc >= 90};
+
+    pipeline_args(a, h, args);
+    args[0].value = h->board + FGS_BOARD_CONSUMER;
+    return pipeline_produce(a, h) && pipe_run(&h->d, &h->consume, &l);
 }
 
 static void compare(const struct pipeline_asked *a, struct pipeline_hand *h,
@@ -198,26 +238,14 @@ static bool run_round(const struct pipeline_asked *a,
                       const struct pipeline_shape *s, struct pipeline_hand *h,
                       struct pipeline_done *d)
 {
-    unsigned char board[FGS_BOARD_BYTES];
-    fgs_counts now = {.size = sizeof now};
     uint64_t bytes = a->tiles * a->tile_bytes;
-    double ns = 0;
 
-    memset(h->rec, 0, FGS_RECORD_BYTES);
-    if (!pipe_fill(&h->d, h->board, 0, FGS_BOARD_BYTES) ||
-        !pipe_fill(&h->d, h->out, POISON, bytes) || !launch(a, s, h) ||
-        !pipe_clock_read(&h->d, &h->clock, &ns) ||
-        !pipe_get(&h->d, board, h->board, sizeof board) ||
-        !pipe_get(&h->d, h->got, h->out, bytes))
-        return broke(d, &h->d);
-    fgs_board_read(board, &now);
-    d->counts.reissues += now.reissues;
-    d->counts.overlap |= now.overlap;
-    d->has_counts = true;
-    d->elapsed_ns += ns;
-    d->result = fgs_record_read(h->rec, h->consume.entry, "mid", &d->error);
-    if (d->result < 0)
+    if (!pipe_fill(&h->d, h->out, POISON, bytes) || !launch(a, s, h))
+        return pipeline_broke(d, &h->d);
+    if (!pipeline_read(a, h, d))
         return false;
+    if (!pipe_get(&h->d, h->got, h->out, bytes))
+        return pipeline_broke(d, &h->d);
     compare(a, h, d);
     d->rounds += !d->mismatches;
     return !d->mismatches;
@@ -235,7 +263,7 @@ static bool still_alive(const struct pipeline_asked *a,
     healthy.max_tries = healthy.work_ns = 0;
     healthy.bound_ms = 2000;
     pipe_unload(&h->d, &h->produce);
-    return load(&healthy, h, "scale_produce", &h->produce) &&
+    return pipeline_load(&healthy, h, "scale_produce", &h->produce) &&
            run_round(&healthy, s, h, &d);
 }
 
@@ -257,5 +285,5 @@ void pipeline_hand_over(const struct pipeline_asked *a,
     d->ok = good;
     if (d->result == FGS_E_LEAK || d->result == FGS_E_SENTINEL)
         d->alive = still_alive(a, s, &h);
-    drop(&h);
+    pipeline_drop(&h);
 }
