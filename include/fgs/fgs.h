@@ -620,7 +620,8 @@ FGS_API fgs_result fgs_ref_produce(fgs_element e, fgs_saturate saturate,
                                    uint64_t *refused);
 /* What lab_sync and lab_async make of floats: (1.5 x + 0.5) x + 0.25, each step
  * rounded once; any alignment. */
-FGS_API fgs_result fgs_ref_transform(const void *in, void *out, uint64_t count);
+FGS_API fgs_result fgs_ref_transform(const void *in, void *out,
+                                     uint64_t count);
 /*
  * What the histograms add to counts[bins + 3] for floats of any alignment: bin k
  * holds v / width from k to below k + 1; behind the bins, values below 0, from
