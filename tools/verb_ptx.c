@@ -107,6 +107,8 @@ static int list_one(const fgs_ptx_desc *d, bool all, struct json *j)
     if (r == FGS_E_UNSUPPORTED) {
         snprintf(what, sizeof what, "not for compute %d.%d", (int)d->cc / 10,
                  (int)d->cc % 10);
+    } else if (r == FGS_E_INVAL) {
+        snprintf(what, sizeof what, "not for element %s", element);
     } else {
         if (text_get("ptx", d, &text))
             return EXIT_BAD;
