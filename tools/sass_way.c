@@ -126,6 +126,9 @@ static int width_of(const char *text)
     };
     size_t i;
 
+    /* what a store takes is no result */
+    if (starts(text, "ST") || starts(text, "REDG.") || starts(text, "RED."))
+        return 0;
     for (i = 0; i < sizeof one / sizeof one[0]; i++)
         if (starts(text, one[i]))
             return 1;
