@@ -116,36 +116,52 @@ static void drop_chain(struct chain *c)
     plan_drop(&c->f);
 }
 
-/* Blocks that the device holds of the kernel that it holds the fewest of. */
+typedef int (*occupancy_fn)(int *, CUfunction, int, size_t);
+typedef int (*set_fn)(CUfunction, int, int);
+
+static bool find_calls(struct plan_parts *p, occupancy_fn *occupancy,
+                       set_fn *set)
+{
+    void *o = fgs_device_get_proc(
+        p->dev, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    void *s = fgs_device_get_proc(p->dev, "cuFuncSetAttribute");
+
+    memcpy(occupancy, &o, sizeof o);
+    memcpy(set, &s, sizeof s);
+    return o && s;
+}
+
+/* Blocks that the device holds of the kernel that it holds the fewest of.  A
+ * function has to be allowed so much shared memory first. */
 static bool find_wave(struct bench *b, struct plan_parts *p, fgs_error *err)
 {
-    int (*occupancy)(int *, CUfunction, int, size_t);
-    uint32_t i, threads;
-    int n, least = INT32_MAX;
-    void *f = fgs_device_get_proc(
-        p->dev, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    enum { MAX_DYNAMIC_SHARED = 8 };
+    occupancy_fn occupancy;
+    set_fn set;
     fgs_kernel_info k;
+    uint32_t i;
+    int n, least = INT32_MAX;
 
-    if (!f) {
+    if (!find_calls(p, &occupancy, &set)) {
         snprintf(err->text, sizeof err->text, "the driver tells no occupancy");
         return false;
     }
-    memcpy(&occupancy, &f, sizeof f);
     for (i = 0; i < p->kernel_count; i++) {
+        CUfunction f = fgs_kernel_get_function(p->kernels[i].kernel);
+        uint64_t shared = b->a->shared;
+
         k.size = sizeof k;
         if (fgs_kernel_get_info(p->kernels[i].kernel, &k) < 0)
             continue;
-        threads = k.threads;
+        if (shared < k.shared_bytes)
+            shared = k.shared_bytes;
         n = 0;
-        if (occupancy(&n, fgs_kernel_get_function(p->kernels[i].kernel),
-                      (int)threads,
-                      b->a->shared > k.shared_bytes ? b->a->shared
-                                                    : k.shared_bytes) ||
-            !n) {
+        if (set(f, MAX_DYNAMIC_SHARED, (int)shared) ||
+            occupancy(&n, f, (int)k.threads, shared) || !n) {
             snprintf(err->text, sizeof err->text,
                      "%s: no block of it fits with %" PRIu64
                      " bytes of shared memory",
-                     k.entry, b->a->shared);
+                     k.entry, shared);
             return false;
         }
         least = n < least ? n : least;

@@ -290,6 +290,44 @@ plan 0 "$tmp/mix.plan"
 same edges_have_their_own_orders "flag stream " \
     "$(sed -n 's/.*"taken": "\(.*\)",/\1/p' "$tmp/json" | tr '\n' ' ')"
 
+# Mixes: any order on an edge that stands alone; the two inputs of a join are
+# loaded by one kernel, which looks for sentinels or does not.
+mixes=${FGS_PLAN_MIXES:-16}
+want=$(plan 0 "$dir/diamond.plan"; member digest)
+n=0 bad=
+while [ $n -lt "$mixes" ]; do
+    n=$((n + 1))
+    awk -v seed=$n 'BEGIN {
+        srand(seed)
+        split("stream pdl flag sentinel", all, " ")
+        few = rand() < 0.5 ? "stream sentinel" : "stream pdl flag"
+        count = split(few, some, " ")
+    }
+    { print }
+    $1 == "stage" && $3 == "relay" {
+        print "    read " $4 " order " all[1 + int(rand() * 4)] }
+    $1 == "stage" && $3 == "join" {
+        print "    read " $4 " order " some[1 + int(rand() * count)]
+        print "    read " $5 " order " some[1 + int(rand() * count)] }' \
+        "$dir/diamond.plan" > "$tmp/mix.plan"
+    FGS_SIM_SEED=$n plan 0 "$tmp/mix.plan" && [ "$(member digest)" = "$want" ] ||
+        bad="$bad $n"
+done
+same "mixes_of_orders_have_one_digest" "" "$bad"
+cat > "$tmp/mix.plan" <<'X'
+buffer in
+buffer a
+buffer b
+buffer out
+stage one produce in -> a
+stage two produce in -> b
+stage meet join a b -> out
+    read a order sentinel
+    read b order pdl
+X
+plan 1 "$tmp/mix.plan"
+same join_of_unlike_orders_is_refused FGS_E_PLAN "$(member name)"
+
 # Elements, tiles, rounds; another seed is other data.
 for e in f16 e4m3 e2m1 x8 meta4 i16; do
     sed "s/^default.*/default buffer element $e tiles 5 tile-bytes 1536/" \
@@ -307,7 +345,8 @@ plan 0 "$dir/rotate3.plan" --rounds 1000 && ok thousand_rounds_rotate ||
     not_ok thousand_rounds_rotate "see above"
 for fill in kernel memset self reader; do
     for slots in 1 2 3; do
-        sed "s/^default.*/default buffer fill $fill slots $slots/" \
+        sed "s/^default.*/default buffer slots $slots/
+            s/^buffer [ab]\$/& fill $fill/" \
             "$dir/rotate2.plan" > "$tmp/fill.plan"
         plan 0 "$tmp/fill.plan" --order sentinel &&
             ok "fill_${fill}_in_$slots" ||
