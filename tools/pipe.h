@@ -87,6 +87,17 @@ bool pipe_get(struct pipe_device *d, void *to, pipe_addr from, uint64_t bytes);
 bool pipe_fill(struct pipe_device *d, pipe_addr to, uint32_t word,
                uint64_t bytes);
 
+/* A tensor map of a matrix, in device memory. */
+enum { PIPE_F16 = 6, PIPE_F32 = 7 }; /* CUtensorMapDataType */
+struct pipe_matrix {
+    pipe_addr at;
+    int type;
+    uint64_t columns, rows, row_bytes;
+    unsigned box_columns, box_rows;
+};
+bool pipe_map(struct pipe_device *d, const struct pipe_matrix *m,
+              pipe_addr *map);
+
 /* Wait for all that was launched. */
 bool pipe_wait(struct pipe_device *d);
 /* Events: a pair around what is timed; ns after pipe_wait. */

@@ -63,11 +63,13 @@ static struct {
 #undef MEMBER
 } cu;
 
-enum { /* attributes and flags, by number */
+/* Attributes and flags, by number; of the 48 KiB that nobody has to ask for,
+ * what is left beside a kernel's barriers. */
+enum {
     SM_COUNT = 16, SHARED_OF_SM = 81, SHARED_OF_BLOCK = 97,
     DYNAMIC_SHARED = 8, CARVEOUT = 9, REGISTERS = 4,
     LAUNCH_CLUSTER = 4, LAUNCH_PDL = 6, HOST_DEVICEMAP = 2,
-    LOG = 5, LOG_SIZE = 6, PLAIN_SHARED = 47 << 10 /* 48, less a kernel's barriers */
+    LOG = 5, LOG_SIZE = 6, PLAIN_SHARED = 47 << 10
 };
 
 static bool find_calls(struct pipe_device *d)

@@ -13,14 +13,6 @@ enum { BOX = 64 * 128 * 2, STEPS = 4, COLUMNS = 16, STEPS2 = 2, COLUMNS2 = 4,
        DEPTH = STEPS * 128, MIDDLE = STEPS2 * 128, WIDTH = COLUMNS2 * 16,
        THREADS = 256, NEGATIVE_ZEROS = (int)0x80008000u };
 
-/* CUtensorMap is 128 bytes, 64-byte aligned. */
-typedef int (*encode_fn)(void *map, int type, unsigned rank, void *at,
-                         const unsigned long long *dims,
-                         const unsigned long long *strides,
-                         const unsigned *box, const unsigned *steps,
-                         int interleave, int swizzle, int promotion, int fill);
-enum { MAP_BYTES = 128, MAP_F16 = 6 };
-
 struct chain {
     struct pipe_device d;
     struct pipe_kernel fill, first, second;
@@ -39,23 +31,12 @@ static bool broke(struct pipeline_done *d, const struct pipe_device *dev)
 static bool make_map(struct chain *c, pipe_addr at, uint32_t columns,
                      pipe_addr *map)
 {
-    const unsigned long long dims[] = {columns, 64ull * c->rows};
-    const unsigned long long strides[] = {2ull * columns};
-    const unsigned box[] = {128, 64}, steps[] = {1, 1};
-    _Alignas(64) unsigned char bits[MAP_BYTES];
-    void *p = fgs_device_get_proc(c->d.dev, "cuTensorMapEncodeTiled");
-    encode_fn encode;
-    int r;
+    const struct pipe_matrix m = {.at = at, .type = PIPE_F16,
+                                  .columns = columns, .rows = 64ull * c->rows,
+                                  .row_bytes = 2ull * columns,
+                                  .box_columns = 128, .box_rows = 64};
 
-    memcpy(&encode, &p, sizeof encode);
-    r = p ? encode(bits, MAP_F16, 2, (void *)(uintptr_t)at, dims, strides, box,
-                   steps, 0, 0, 0, 0) : -1;
-    if (r) {
-        snprintf(c->d.why, sizeof c->d.why, "cuTensorMapEncodeTiled: %d", r);
-        return false;
-    }
-    return pipe_memory(&c->d, map, MAP_BYTES) &&
-           pipe_put(&c->d, *map, bits, MAP_BYTES);
+    return pipe_map(&c->d, &m, map);
 }
 
 /* Small integers as f16, so that no sum of f32 is rounded. */

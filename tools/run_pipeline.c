@@ -14,6 +14,8 @@ static const struct pipeline_row rows[] = {
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
          ASK_BLOCKS | ASK_WORK,
      NULL, double_buffer_run},
+    {"cta-pair", ASK_SHAPE | ASK_INJECT | ASK_ROUNDS | ASK_WORK,
+     cta_pair_check, cta_pair_run},
     {"full-empty", ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE,
      full_empty_check, full_empty_run},
     {"retry-warp",

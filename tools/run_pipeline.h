@@ -78,7 +78,7 @@ void pipeline_print(const struct pipeline_asked *a,
 struct pipeline_hand {
     struct pipe_device d;
     struct pipe_kernel init, produce, consume;
-    pipe_addr in, mid, out, board, rec_at;
+    pipe_addr in, mid, out, board, rec_at, map;
     void *rec;
     uint32_t *host_in;
     unsigned char *want, *got;
@@ -114,6 +114,7 @@ struct pipeline_shape {
     const char *stem;
     unsigned blocks, threads, shared;
     fgs_language language;
+    unsigned row_bytes; /* p_map: of the matrix's rows of f32, 0 = no map     */
 };
 void pipeline_hand_over(const struct pipeline_asked *a,
                         const struct pipeline_shape *s,
@@ -126,6 +127,8 @@ void histogram_values(const struct pipeline_asked *a, uint32_t *in);
 void histogram_run(const struct pipeline_asked *a, struct pipeline_done *d);
 void double_buffer_run(const struct pipeline_asked *a,
                        struct pipeline_done *d);
+int cta_pair_check(struct pipeline_asked *a);
+void cta_pair_run(const struct pipeline_asked *a, struct pipeline_done *d);
 int full_empty_check(struct pipeline_asked *a);
 void full_empty_run(const struct pipeline_asked *a, struct pipeline_done *d);
 int retry_warp_check(struct pipeline_asked *a);

@@ -120,19 +120,35 @@ bool pipeline_make_ends(const struct pipeline_asked *a,
     return true;
 }
 
+/* A tile is a box of whole rows. */
+static bool make_map(const struct pipeline_asked *a,
+                     const struct pipeline_shape *s, struct pipeline_hand *h)
+{
+    const struct pipe_matrix m = {
+        .at = h->mid, .type = PIPE_F32, .columns = s->row_bytes / 4,
+        .rows = a->tiles * a->tile_bytes / s->row_bytes,
+        .row_bytes = s->row_bytes, .box_columns = s->row_bytes / 4,
+        .box_rows = (unsigned)a->tile_bytes / s->row_bytes};
+
+    return pipe_map(&h->d, &m, &h->map);
+}
+
 static bool make(const struct pipeline_asked *a, const struct pipeline_shape *s,
                  struct pipeline_hand *h, struct pipeline_done *d)
 {
     if (!pipeline_load(a, h, s->stem, &h->consume) ||
         !pipe_memory(&h->d, &h->out, a->tiles * a->tile_bytes))
         return pipeline_broke(d, &h->d);
-    return make_values(a, h, d) && pipeline_make_ends(a, h, d);
+    if (!make_values(a, h, d) || !pipeline_make_ends(a, h, d))
+        return false;
+    return !s->row_bytes || make_map(a, s, h) || pipeline_broke(d, &h->d);
 }
 
 void pipeline_drop(struct pipeline_hand *h)
 {
     pipe_clock_free(&h->d, &h->clock);
     pipe_host_free(&h->d, h->rec);
+    pipe_free(&h->d, &h->map);
     pipe_free(&h->d, &h->board);
     pipe_free(&h->d, &h->out);
     pipe_free(&h->d, &h->mid);
@@ -206,6 +222,14 @@ bool pipeline_read(const struct pipeline_asked *a, struct pipeline_hand *h,
 static bool launch(const struct pipeline_asked *a,
                    const struct pipeline_shape *s, struct pipeline_hand *h)
 {
+    const struct pipe_arg mapped[] = {
+        {"p_map", h->map, NULL}, {"p_out", h->out, NULL},
+        {"p_tiles", a->tiles, NULL}, {"p_ctl", h->board, NULL},
+        {"p_rec", h->rec_at, NULL},
+        {"p_stat", h->board + FGS_BOARD_CONSUMER, NULL},
+        {"p_bound_ns", a->bound_ms * 1000000, NULL},
+        {"p_max_tries", a->max_tries, NULL}, {NULL, 0, NULL},
+    };
     struct pipe_arg args[PIPELINE_ARGS];
     struct pipe_launch l = {.blocks = s->blocks, .threads = s->threads,
                             .shared = s->shared, .args = args,
@@ -213,6 +237,8 @@ static bool launch(const struct pipeline_asked *a,
 
     pipeline_args(a, h, args);
     args[0].value = h->board + FGS_BOARD_CONSUMER;
+    if (s->row_bytes)
+        l.args = mapped;
     return pipeline_produce(a, h) && pipe_run(&h->d, &h->consume, &l);
 }
 

@@ -68,6 +68,7 @@ struct sass_what {
     bool inits; /* it writes the sentinels itself                            */
     bool own;   /* a kernel of the library                                   */
     bool staged; /* it has a ring of stages                                  */
+    bool pair;   /* of a cluster of two blocks                               */
     bool two;    /* a stage has two operands                                 */
     bool twin;  /* in CUDA C++                                               */
     fgs_saturate saturate; /* integers: how it stays off the sentinel        */

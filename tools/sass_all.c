@@ -30,6 +30,7 @@ void sass_what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
     w->staged = strstr(d->stem, "_retry") || strstr(d->stem, "_stages") ||
                 strstr(d->stem, "gemm_");
     w->two = strstr(d->stem, "_scaled");
+    w->pair = strstr(d->stem, "_pair");
     w->own = true;
     w->twin = d->language == FGS_LANGUAGE_CUDA;
 }

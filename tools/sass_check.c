@@ -165,7 +165,8 @@ enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC, E_PLAIN = 1 << FGS_ENGINE_PLAIN };
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
        DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256, ONE = 512,
-       TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192 };
+       TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192,
+       PAIR = 16384, ROWS = 32768 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -223,8 +224,10 @@ static int conditions(const struct sass_what *w)
     if (!w->weak)
         have |= IS_STRONG;
     have |= w->inits ? INITS : DATA;
-    have |= w->staged ? STAGED : SINGLE;
+    have |= w->staged ? STAGED : w->pair ? PAIR : SINGLE;
     have |= w->two ? TWO : ONE;
+    if (!w->pair)
+        have |= ROWS;
     if (w->own)
         have |= OWN;
     if (!w->twin)

@@ -204,6 +204,8 @@ static bool what_of_file(const struct sass_asked *a, struct sass_entry *e,
     w->staged = strstr(e->name, "_retry") || strstr(e->name, "_stages") ||
                 strstr(e->name, "gemm_");
     w->two = strstr(e->name, "_scaled");
+    w->pair = strstr(e->name, "_pair");
+    w->pair = strstr(e->name, "_pair");
     for (w->role = 0; a->role && strcmp(role_names[w->role], a->role);)
         w->role++;
     if (a->engine && fgs_engine_find(a->engine, &w->engine) < 0)

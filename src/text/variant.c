@@ -300,6 +300,7 @@ static void put_ring(struct fgs__vars *out, const struct fgs__variant *v,
     uint32_t bars = each && !*each ? boxes : 1;
     uint32_t workers = s->threads > 64 ? s->threads - 64 : 0;
 
+    put(out, "BOX_ROWS", "%u", s->tile_bytes / 1024);
     put(out, "BOXES", "%u", boxes);
     put(out, "BOX_BYTES", "%u", box * FGS__CHUNK_BYTES);
     put(out, "BARS", "%u", bars);
