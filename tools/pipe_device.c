@@ -104,7 +104,7 @@ static bool good(struct pipe_device *d, const char *what, int code)
 }
 #define TRY(d, call, args) good(d, #call, cu.call args)
 
-/* ---------------------------------------------------------------- device -- */
+/* -------------------------------------------------------------- device -- */
 
 static bool start(struct pipe_device *d)
 {
@@ -163,7 +163,7 @@ void pipe_close(struct pipe_device *d)
     d->dev = NULL;
 }
 
-/* ---------------------------------------------------------------- kernel -- */
+/* -------------------------------------------------------------- kernel -- */
 
 /* The names of ".param .u64 p_x" between the entry's parentheses. */
 static bool read_params(struct pipe_device *d, struct pipe_kernel *k,
@@ -372,7 +372,7 @@ bool pipe_room(struct pipe_device *d, const struct pipe_kernel *k,
     return true;
 }
 
-/* ---------------------------------------------------------------- memory -- */
+/* -------------------------------------------------------------- memory -- */
 
 bool pipe_memory(struct pipe_device *d, pipe_addr *out, uint64_t bytes)
 {
@@ -423,7 +423,7 @@ bool pipe_fill(struct pipe_device *d, pipe_addr to, uint32_t word,
     return TRY(d, cuMemsetD32Async, (to, word, bytes / 4, NULL));
 }
 
-/* ---------------------------------------------------------------- events -- */
+/* -------------------------------------------------------------- events -- */
 
 bool pipe_wait(struct pipe_device *d)
 {

@@ -1,5 +1,6 @@
 /* verb_bench.c -- fgs bench: how fast the software device is, with bounds */
 #include "bench.h"
+#include "bench_rows.h"
 #include "handoff.h"
 
 #include <stdlib.h>
@@ -7,12 +8,13 @@
 #include <time.h>
 
 const char usage_bench[] =
-    "usage: fgs bench sim|handoff|launch|chain [OPTION]...\n"
+    "usage: fgs bench sim|handoff|launch|chain|async|histogram [OPTION]...\n"
     "\n"
     "handoff: tiles between two blocks of a device, see fgs bench handoff "
     "-h\n"
     "launch:  host time of a plan's launches, see fgs bench launch -h\n"
     "chain:   heavy kernels by every order, see fgs bench chain -h\n"
+    "async, histogram: kernels of tiles by cp.async, and that count, see -h\n"
     "\n"
     "Measure the software device on this machine: thread-instructions a\n"
     "second of small kernels on one core and on all, of the guide's example,\n"
@@ -437,6 +439,10 @@ int verb_bench(int argc, char **argv)
     int operands;
     int code;
 
+    if (argc > 1 && !strcmp(argv[1], "async"))
+        return bench_async(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "histogram"))
+        return bench_histogram(argc - 1, argv + 1);
     if (argc > 1 && !strcmp(argv[1], "handoff"))
         return bench_handoff(argc - 1, argv + 1);
     if (argc > 1 && !strcmp(argv[1], "launch"))
@@ -448,8 +454,9 @@ int verb_bench(int argc, char **argv)
         return code;
     if (operands != 1 || strcmp(argv[1], "sim"))
         return usage_error("bench", "what is measured must be \"sim\", or as "
-                                    "the first word \"handoff\", \"launch\" "
-                                    "or \"chain\"");
+                                    "the first word \"handoff\", \"launch\", "
+                                    "\"chain\", \"async\" or "
+                                    "\"histogram\"");
     if (a.only && !known(a.only))
         return usage_error("bench", "--only: no row is named \"%s\"", a.only);
     return bench(&a);
