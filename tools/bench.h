@@ -131,4 +131,8 @@ bool bench_launches(const struct bench_asked *a, struct bench_device *d,
 bool bench_text(const struct bench_asked *a, struct bench_device *d,
                 size_t *bytes, double *check, double *load);
 
+/* ------------------------------------------------------- bench_retry.c -- */
+
+int bench_retry(int argc, char **argv);
+
 #endif

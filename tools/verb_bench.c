@@ -8,13 +8,15 @@
 #include <time.h>
 
 const char usage_bench[] =
-    "usage: fgs bench sim|handoff|launch|chain|async|histogram [OPTION]...\n"
+    "usage: fgs bench sim|handoff|launch|chain|async|histogram|retry\n"
+    "       [OPTION]...\n"
     "\n"
     "handoff: tiles between two blocks of a device, see fgs bench handoff "
     "-h\n"
     "launch:  host time of a plan's launches, see fgs bench launch -h\n"
     "chain:   heavy kernels by every order, see fgs bench chain -h\n"
     "async, histogram: kernels of tiles by cp.async, and that count, see -h\n"
+    "retry:   what waiting costs who shares the SMs, see fgs bench retry -h\n"
     "\n"
     "Measure the software device on this machine: thread-instructions a\n"
     "second of small kernels on one core and on all, of the guide's example,\n"
@@ -449,14 +451,16 @@ int verb_bench(int argc, char **argv)
         return bench_launch_plan(argc - 1, argv + 1);
     if (argc > 1 && !strcmp(argv[1], "chain"))
         return bench_chain(argc - 1, argv + 1);
+    if (argc > 1 && !strcmp(argv[1], "retry"))
+        return bench_retry(argc - 1, argv + 1);
     code = opt_parse(verb_find("bench"), argc, argv, table, &operands);
     if (code >= 0)
         return code;
     if (operands != 1 || strcmp(argv[1], "sim"))
         return usage_error("bench", "what is measured must be \"sim\", or as "
                                     "the first word \"handoff\", \"launch\", "
-                                    "\"chain\", \"async\" or "
-                                    "\"histogram\"");
+                                    "\"chain\", \"async\", "
+                                    "\"histogram\" or \"retry\"");
     if (a.only && !known(a.only))
         return usage_error("bench", "--only: no row is named \"%s\"", a.only);
     return bench(&a);
