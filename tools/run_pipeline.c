@@ -7,6 +7,8 @@
 #include <string.h>
 
 static const struct pipeline_row rows[] = {
+    {"fused", ASK_ENGINE | ASK_SHAPE | ASK_ROUNDS | ASK_BLOCKS | ASK_WORK,
+     NULL, fused_run},
     {"histogram", ASK_INJECT | ASK_ROUNDS | ASK_BLOCKS | ASK_WORK | ASK_BINS |
                       ASK_THREADS,
      histogram_check, histogram_run},

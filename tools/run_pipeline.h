@@ -121,6 +121,7 @@ void pipeline_hand_over(const struct pipeline_asked *a,
                         struct pipeline_done *d);
 
 /* Callbacks, a file each. */
+void fused_run(const struct pipeline_asked *a, struct pipeline_done *d);
 int histogram_check(struct pipeline_asked *a);
 /* Input of the kind that was asked for, half of each value. */
 void histogram_values(const struct pipeline_asked *a, uint32_t *in);

@@ -178,7 +178,7 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
                               fgs_error *err);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 192, FGS__VALUE_MAX = 48 };
+enum { FGS__VARS_MAX = 192, FGS__VALUE_MAX = 64 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];

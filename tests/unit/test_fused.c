@@ -1,0 +1,230 @@
+/* test_fused.c -- both ends in one kernel: every round by every engine, and
+ * what a missing order does */
+#include "lone.h"
+
+#include "table/record.h"
+
+enum { TILES = 5, ROUNDS = 4, TILE = 1024, WORDS = TILES * TILE / 4,
+       SEEDS = 100 };
+
+static uint32_t input[WORDS], want[ROUNDS][WORDS], got[ROUNDS][WORDS],
+    left[WORDS];
+static struct fgs__rec record;
+
+static const char *const stems[] = { "fused_poll", "fused_bulk",
+                                     "fused_report" };
+
+static void make_values(void)
+{
+    static uint32_t made[WORDS], turned[WORDS];
+
+    for (uint32_t i = 0; i < WORDS; i++) {
+        float v = i % 7 == 3 ? -0.0f : (float)(int)(i * 2654435761u) / 3e3f;
+
+        memcpy(&input[i], &v, sizeof v);
+    }
+    fgs_ref_produce(FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, input, made, WORDS,
+                    NULL);
+    fgs_ref_consume(FGS_ELEMENT_F32, made, turned, TILES, TILE);
+    for (uint32_t r = 0; r < ROUNDS; r++)
+        for (uint32_t t = 0; t < TILES; t++)
+            memcpy(want[r] + t * TILE / 4,
+                   turned + (t + ROUNDS - 1 - r) % TILES * TILE / 4, TILE);
+}
+
+struct how {
+    const char *stem;
+    uint32_t producers, consumers, threads;
+    uint64_t work_ns, bound_ns, max_tries;
+};
+
+static char *text_of(const struct how *h, const struct lone_edit *edits)
+{
+    const fgs_ptx_desc d = { .stem = h->stem, .tile_bytes = TILE,
+                             .threads = h->threads };
+
+    return lone_text(&d, edits);
+}
+
+/* Words that differ, in any round, or a record; sentinels are left in mid. */
+static int run(const char *text, const struct how *h, uint64_t seed)
+{
+    uint64_t step = sizeof got[0], tiles = TILES, bound = h->bound_ns;
+    uint64_t tries = h->max_tries, work = h->work_ns;
+    uint32_t rounds = ROUNDS, producers = h->producers, zero[64] = { 0 };
+    CUdeviceptr in, mid, out, ready, ctl, rec, none = 0;
+    void *params[] = { &in, &mid, &out, &step, &tiles, &ready, &ctl, &rec,
+                       &none, &none, &bound, &tries, &work, &rounds,
+                       &producers };
+    char entry[40];
+    struct lone l;
+    int wrong = 0;
+
+    snprintf(entry, sizeof entry, "fgs_%s", h->stem);
+    l = lone_open(text, entry, seed);
+    for (uint32_t i = 0; i < WORDS; i++)
+        left[i] = 0x80000000u;
+    memset(got, 0x5a, sizeof got);
+    in = lone_put(input, sizeof input);
+    mid = lone_put(left, sizeof left);
+    out = lone_put(got, sizeof got);
+    ready = lone_put(zero, sizeof zero);
+    ctl = lone_put(zero, sizeof zero);
+    rec = lone_put(zero, sizeof zero);
+    if (lone_run(l.function, h->producers + h->consumers, h->threads, TILE,
+                 params))
+        fail_msg("%s: %s", h->stem, fgs_sim_last_fault());
+    OK(cuMemcpyDtoH(got, out, sizeof got));
+    OK(cuMemcpyDtoH(left, mid, sizeof left));
+    OK(cuMemcpyDtoH(&record, rec, sizeof record));
+    for (uint32_t r = 0; r < ROUNDS; r++)
+        for (uint32_t i = 0; i < WORDS; i++)
+            wrong += got[r][i] != want[r][i];
+    for (uint32_t i = 0; i < WORDS; i++)
+        wrong += left[i] != 0x80000000u;
+    lone_close(&l);
+    return wrong + (record.code != 0);
+}
+
+static void every_engine_and_split_is_right(void **state)
+{
+    static const struct {
+        uint32_t producers, consumers, threads;
+        uint64_t work_ns;
+    } row[] = { { 1, 1, 64, 0 }, { 2, 3, 32, 500 }, { 5, 5, 96, 3000 },
+                { 7, 1, 64, 100 }, { 1, 6, 128, 0 } };
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        for (size_t i = 0; i < COUNT(row); i++) {
+            struct how h = { stems[k], row[i].producers, row[i].consumers,
+                             row[i].threads, row[i].work_ns, 0, 0 };
+            char *text = text_of(&h, NULL);
+            int wrong = run(text, &h, i);
+
+            if (wrong)
+                fail_msg("%s, split %u: %d words, code %u", stems[k],
+                         (unsigned)i, wrong, record.code);
+            free(text);
+        }
+    }
+}
+
+static void right_code_is_right_for_100_seeds(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        struct how h = { stems[k], 2, 2, 64, 0, 0, 0 };
+        char *text = text_of(&h, NULL);
+
+        for (uint64_t seed = 0; seed < SEEDS; seed++)
+            assert_int_equal(run(text, &h, seed), 0);
+        free(text);
+    }
+}
+
+/* A warp that is late with its part of the fill. */
+#define LATE                                                                   \
+    { "L_clear:\n", "L_clear:\n    setp.ge.u32 %p_more, %t, 32;\n"            \
+                   "    @%p_more nanosleep.u32 5000;\n" }
+
+static void late_warp_is_waited_for(void **state)
+{
+    static const struct lone_edit late[] = { LATE, { NULL, NULL } };
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        struct how h = { stems[k], 5, 5, 64, 0, 0, 0 };
+        char *text = text_of(&h, late);
+
+        assert_int_equal(run(text, &h, k), 0);
+        free(text);
+    }
+}
+
+static void each_missing_order_shows(void **state)
+{
+    static const struct {
+        const char *what;
+        struct lone_edit edit[3];
+    } row[] = {
+        { "no wait for the consumer",
+          { { "setp.ge.u32             %p_none, %flag, %round;",
+              "setp.ge.u32             %p_none, %flag, 0;" } } },
+        { "no barrier before the release",
+          { { "bar.sync                0;\n    @%p_helper bra          L_given",
+              "@%p_helper bra          L_given" }, LATE } },
+        { "no fill", { { "L_clear:\n", "L_clear:\n    bra L_filled;\n" } } },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        for (size_t i = 0; i < COUNT(row); i++) {
+            struct how h = { stems[k], 5, 5, 64, 0, 200000, 0 };
+            char *text = text_of(&h, row[i].edit);
+            int n = 0;
+
+            for (uint64_t seed = 0; seed < 20; seed++)
+                n += run(text, &h, seed) != 0;
+            free(text);
+            print_message("%s, %s: in %d of 20 seeds\n", h.stem, row[i].what,
+                          n);
+            if (!n)
+                fail_msg("%s: %s is not seen", h.stem, row[i].what);
+        }
+    }
+}
+
+/* A producer that leaves out a chunk: the record names tile, chunk and, as
+ * the stage, the round. */
+static void lost_chunk_is_recorded(void **state)
+{
+    static const struct lone_edit lose[] = {
+        { "    add.u64                 %a_mine, %a_tile, %part;\n"
+          "    st.relaxed.gpu.global.b128\n"
+          "                            [%a_mine], %q;\n"
+          "    add.u32                 %c, %c, 64;\n"
+          "    bra                     L_store;",
+          "    add.u64                 %a_mine, %a_tile, %part;\n"
+          "    setp.eq.u64 %p_bad, %tile, 3;\n"
+          "    setp.eq.and.u32 %p_bad, %c, 17, %p_bad;\n"
+          "    setp.eq.and.u32 %p_bad, %round, 2, %p_bad;\n"
+          "    @!%p_bad st.relaxed.gpu.global.b128 [%a_mine], %q;\n"
+          "    add.u32                 %c, %c, 64;\n"
+          "    bra                     L_store;" },
+        { NULL, NULL } };
+
+    (void)state;
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        struct how h = { stems[k], 2, 2, 64, 0, 300000, 0 };
+        char *text = text_of(&h, lose);
+
+        run(text, &h, 1);
+        assert_int_equal(record.code, FGS__GIVEUP_TIME);
+        if (record.role == FGS_ROLE_CONSUMER) {
+            assert_int_equal(record.tile, 3);
+            assert_int_equal(record.chunk, 17);
+            assert_int_equal(record.stage, 2);
+        }
+        h.bound_ns = 0;
+        h.max_tries = 400;
+        run(text, &h, 1);
+        assert_int_equal(record.code, FGS__GIVEUP_TRIES);
+        assert_int_equal(record.tries, 400);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_engine_and_split_is_right),
+        cmocka_unit_test(right_code_is_right_for_100_seeds),
+        cmocka_unit_test(late_warp_is_waited_for),
+        cmocka_unit_test(each_missing_order_shows),
+        cmocka_unit_test(lost_chunk_is_recorded),
+    };
+
+    make_values();
+    return cmocka_run_group_tests_name("fused", tests, NULL, NULL);
+}
