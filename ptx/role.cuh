@@ -49,6 +49,29 @@ static __device__ void work(const fgs::ctl *c, fgs::u64 ns, fgs::u64 spread)
     __syncthreads();
 }
 
+/* The beginning of a kernel whose output was filled before: the dependent grid
+ * may start, but for one that clears something first. */
+static __device__ void open_early(const char *clear)
+{
+    if (WITH_EARLY && !clear)
+        fgs::trigger();
+}
+
+/* All threads: the block fills its own tile, then triggers (4.6.4.2); with
+ * something to clear the trigger stands behind that. */
+template <class E>
+static __device__ void fill_own(char *own, const char *clear)
+{
+    if constexpr (WITH_SELF) {
+        fgs::fill_tile<E, TILE_BYTES, THREADS>(own);
+        if (clear)
+            __syncthreads();
+        else
+            fgs::publish<WITH_BULK ? fgs::results::by_bulk
+                                   : fgs::results::by_chunk>();
+    }
+}
+
 /* All threads, behind the block's last store. */
 static __device__ void end_of_block(fgs::stat *stats, fgs::trace *rows,
                                     fgs::u32 tries)

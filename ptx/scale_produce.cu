@@ -54,13 +54,13 @@ ENTRY(STEM)(PARAMS)
                            : refuses && fgs::holds_sentinel<element>(c);
     };
 
-    /* The sentinel was written by a kernel before this one. */
-    fgs::trigger();
+    open_early(nullptr);
     if (blockIdx.x >= p_tiles)
         return;
     if (t == 0)
         fgs::note_start(p_stat);
     fgs::trace_start(row_of(p_trace));
+    fill_own<element>(out, nullptr);
     work(p_ctl, p_work_ns, p_spread_ns);
     for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS) {
         const float *in = p_in + here * TILE_ELEMS + i * per_chunk;

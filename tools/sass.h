@@ -58,7 +58,7 @@ uint32_t sass_way(const struct sass_entry *e, uint64_t from, uint64_t to,
 /* ------------------------------------------------------ sass_check.c -- */
 
 /* What a kernel is for; a role more than a plan has: it multiplies boxes. */
-enum { SASS_STAGE = FGS_ROLE_CONSUMER + 1 };
+enum { SASS_STAGE = FGS_ROLE_RELAY + 2 };
 struct sass_what {
     fgs_role role;
     fgs_engine engine; /* consumers */
@@ -73,6 +73,11 @@ struct sass_what {
     bool twin;  /* in CUDA C++                                               */
     fgs_saturate saturate; /* integers: how it stays off the sentinel        */
 };
+
+static inline bool sass_loads(const struct sass_what *w)
+{
+    return w->role == FGS_ROLE_CONSUMER || w->role == FGS_ROLE_RELAY;
+}
 
 struct sass_broken {
     const char *rule, *sentence;

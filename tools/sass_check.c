@@ -159,7 +159,8 @@ const char *sass_mark_text(uint64_t set)
 /* --------------------------------------------------------------- rules -- */
 
 enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
-       C = 1 << FGS_ROLE_CONSUMER, S = 1 << SASS_STAGE };
+       C = 1 << FGS_ROLE_CONSUMER | 1 << FGS_ROLE_RELAY,
+       R = 1 << FGS_ROLE_RELAY, S = 1 << SASS_STAGE };
 enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC, E_PLAIN = 1 << FGS_ENGINE_PLAIN };
@@ -243,7 +244,7 @@ static int conditions(const struct sass_what *w)
 static bool applies(const struct rule *r, const struct sass_what *w)
 {
     if (!(r->roles & 1 << w->role) ||
-        (w->role == FGS_ROLE_CONSUMER && !(r->engines & 1 << w->engine)))
+        (sass_loads(w) && !(r->engines & 1 << w->engine)))
         return false;
     return !(r->when & ~conditions(w));
 }
@@ -346,6 +347,7 @@ static const struct {
 } role_words[] = {
     {"gemm_", (fgs_role)SASS_STAGE},
     {"consume", FGS_ROLE_CONSUMER},
+    {"relay", FGS_ROLE_RELAY},
     {"produce", FGS_ROLE_PRODUCER},
     {"fill", FGS_ROLE_INIT},
     {"init", FGS_ROLE_INIT},
@@ -377,7 +379,7 @@ const char *sass_guess(const struct sass_entry *e, struct sass_what *w)
     for (engine = FGS_ENGINE_AUTO + 1; engine < FGS_ENGINE_COUNT; engine++)
         if (!w->engine && strstr(e->name, fgs_engine_name(engine)))
             w->engine = engine;
-    if (w->role && (w->role != FGS_ROLE_CONSUMER || w->engine))
+    if (w->role && (!sass_loads(w) || w->engine))
         return "by its name";
     for (i = 0; i < sizeof signs / sizeof signs[0]; i++) {
         first_of(e, bit(signs[i].mark), 0, &n);

@@ -20,7 +20,7 @@ const char usage_sass[] =
     "  --all        every kernel of the library for every target\n"
     "  --rules      list the rules\n"
     "  --skip R,R   without these rules\n"
-    "  --role init|producer|consumer    of a file's entries, where the name\n"
+    "  --role init|producer|consumer|relay of a file's entries, where the name\n"
     "  --engine report|bulk|poll|async  does not say it\n"
     "  --language ptx|cuda  of --all only these; of NAME the text, or what\n"
     "               NVRTC makes of its twin\n"
@@ -40,11 +40,11 @@ static bool is_file(const char *name)
 /* -------------------------------------------------------------- printing -- */
 
 static const char *const role_names[] = {"?", "init", "producer", "consumer",
-                                         "stage"};
+                                         "relay", "join", "stage"};
 
 static const char *engine_of(const struct sass_what *w)
 {
-    return w->role == FGS_ROLE_CONSUMER ? fgs_engine_name(w->engine) : NULL;
+    return sass_loads(w) ? fgs_engine_name(w->engine) : NULL;
 }
 
 static void print_json(struct sass_report *r, const char *name,
@@ -210,12 +210,12 @@ static bool what_of_file(const struct sass_asked *a, struct sass_entry *e,
         w->role++;
     if (a->engine && fgs_engine_find(a->engine, &w->engine) < 0)
         return false;
-    if (w->role && (w->role != FGS_ROLE_CONSUMER || w->engine))
+    if (w->role && (!sass_loads(w) || w->engine))
         return true;
     if (!sass_mark(e, w->element))
         return false;
     how = sass_guess(e, w);
-    if (!how || (w->role == FGS_ROLE_CONSUMER && !w->engine)) {
+    if (!how || (sass_loads(w) && !w->engine)) {
         fprintf(stderr, "fgs sass: %s: what is it? --role and --engine say "
                         "it\n", e->name);
         return false;
@@ -350,7 +350,7 @@ int verb_sass(int argc, char **argv)
         {"--all", OPT_FLAG, &a.all, 0, 0, NULL, NULL},
         {"--rules", OPT_FLAG, &a.rules, 0, 0, NULL, NULL},
         {"--skip", OPT_TEXT, &a.skip, 0, 0, NULL, NULL},
-        {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer", NULL},
+        {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer|relay", NULL},
         {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},
         {"--initializes", OPT_FLAG, &a.inits, 0, 0, NULL, NULL},

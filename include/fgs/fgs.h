@@ -419,13 +419,15 @@ FGS_API fgs_result fgs_buffer_read(fgs_buffer *buf, uint64_t offset, void *host,
 typedef enum fgs_role {
     FGS_ROLE_INIT = 1, /* fills the buffer with the sentinel, 4.6.4 step 2   */
     FGS_ROLE_PRODUCER, /* writes each chunk once, 4.6.4 step 3               */
-    FGS_ROLE_CONSUMER  /* copies, checks, re-issues, uses, 4.6.4 step 4      */
+    FGS_ROLE_CONSUMER, /* copies, checks, re-issues, uses, 4.6.4 step 4      */
+    FGS_ROLE_RELAY     /* a consumer whose output is the next one's buffer of
+                          sentinels                                          */
 } fgs_role;
 
 typedef struct fgs_kernel_desc {
     size_t size;         /* sizeof(fgs_kernel_desc)                          */
     fgs_role role;
-    fgs_engine engine;   /* consumer only              (default AUTO) */
+    fgs_engine engine;   /* consumer and relay         (default AUTO) */
     fgs_element element; /*                                  (default F32)   */
     uint32_t weak;       /* bulk only: 1 = the weak copy; 0 = the strong one,
                             the weak one where nothing assembles PTX 9.3     */
@@ -439,6 +441,8 @@ typedef struct fgs_kernel_desc {
     uint32_t bulk_store; /* producer: 1 = a strong bulk copy of a tile in
                             shared memory; 0 = a 128-bit store a chunk       */
     fgs_language language; /* CUDA: the .cu twin, by NVRTC  (default PTX)    */
+    uint32_t self_init; /* producer, relay: 1 = each block fills its own output
+                            with the sentinel, then triggers (4.6.4.2)       */
 } fgs_kernel_desc;
 
 /*

@@ -143,7 +143,7 @@ static bool keeps_tile(const struct fgs__kernel *k, const char *stem)
 {
     const char *bulk = fgs__roles[k->role].bulk;
 
-    return k->role == FGS_ROLE_CONSUMER || (bulk && !strcmp(stem, bulk));
+    return fgs__role_loads(k->role) || (bulk && !strcmp(stem, bulk));
 }
 
 fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
@@ -200,6 +200,20 @@ static int is_refusal(fgs_result r)
     return r == FGS_E_UNSUPPORTED || r == FGS_E_PTXVERSION;
 }
 
+/* "bulk_consume" and the role's name: "bulk_relay". */
+static const char *stem_of(const struct fgs__kernel *k, const char *consumer,
+                           char stem[64])
+{
+    const char *end = strstr(consumer, "consume");
+
+    if (k->role == FGS_ROLE_CONSUMER)
+        snprintf(stem, 64, "%s", consumer);
+    else
+        snprintf(stem, 64, "%.*s%s", (int)(end - consumer), consumer,
+                 fgs__roles[k->role].name);
+    return stem;
+}
+
 /*
  * The strong copy first.  The weak one reads data that is being written and is
  * formally a race, so it is taken only where nobody assembles PTX 9.3, or
@@ -210,13 +224,15 @@ static fgs_result load_engine(struct fgs__kernel *k, fgs_engine e, int weak,
 {
     const struct fgs__engine *row = &fgs__engines[e];
     fgs_error no = { .result = FGS_OK };
+    char stem[64], weaker[64];
     fgs_result r = fgs__device_can(k->dev, e, err);
 
     if (r < 0)
         return r;
     if (weak)
-        return fgs__kernel_load(k, row->weak, err);
-    r = fgs__kernel_load(k, row->consumer, row->weak ? &no : err);
+        return fgs__kernel_load(k, stem_of(k, row->weak, weaker), err);
+    stem_of(k, row->consumer, stem);
+    r = fgs__kernel_load(k, stem, row->weak ? &no : err);
     if (!row->weak || r >= 0)
         return r;
     if (r != FGS_E_PTXVERSION) {
@@ -225,9 +241,9 @@ static fgs_result load_engine(struct fgs__kernel *k, fgs_engine e, int weak,
         return r;
     }
     fgs__log(&k->dev->log, FGS__LOG_LOAD_REFUSED, "%s", no.text);
-    add_note(k, "%s taken instead of %s: %s", row->weak, row->consumer,
-             no.text);
-    return fgs__kernel_load(k, row->weak, err);
+    add_note(k, "%s taken instead of %s: %s",
+             stem_of(k, row->weak, weaker), stem, no.text);
+    return fgs__kernel_load(k, weaker, err);
 }
 
 static fgs_result load_auto(struct fgs__kernel *k, fgs_error *err)
@@ -252,14 +268,16 @@ static fgs_result load_auto(struct fgs__kernel *k, fgs_error *err)
     return fgs__fail(err, r, "no engine runs on %s: %s", k->dev->name, k->note);
 }
 
-/* The engine whose consumer a stem is. */
-static fgs_engine engine_of_stem(const char *stem)
+/* The engine whose kernel of this role a stem is. */
+static fgs_engine engine_of_stem(const struct fgs__kernel *k, const char *stem)
 {
+    char own[64];
+
     for (fgs_engine e = FGS_ENGINE_AUTO + 1; e < FGS_ENGINE_COUNT; e++) {
         const struct fgs__engine *row = &fgs__engines[e];
 
-        if (!strcmp(stem, row->consumer) ||
-            (row->weak && !strcmp(stem, row->weak)))
+        if (!strcmp(stem, stem_of(k, row->consumer, own)) ||
+            (row->weak && !strcmp(stem, stem_of(k, row->weak, own))))
             return e;
     }
     return FGS_ENGINE_AUTO;
@@ -271,7 +289,7 @@ static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
     const struct fgs__role *role = &fgs__roles[k->role];
     fgs_result r;
 
-    if (k->role != FGS_ROLE_CONSUMER)
+    if (!fgs__role_loads(k->role))
         return fgs__kernel_load(k, d->stem ? d->stem
                             : d->bulk_store ? role->bulk : role->stem, err);
     if (!d->stem && k->engine == FGS_ENGINE_AUTO)
@@ -279,7 +297,7 @@ static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
     if (!d->stem)
         return load_engine(k, k->engine, d->weak != 0, err);
     if (k->engine == FGS_ENGINE_AUTO)
-        k->engine = engine_of_stem(d->stem);
+        k->engine = engine_of_stem(k, d->stem);
     if (k->engine == FGS_ENGINE_AUTO)
         return fgs__fail(err, FGS_E_INVAL,
                          "stem %s: name the engine that this consumer uses",
@@ -292,12 +310,12 @@ static fgs_result load(struct fgs__kernel *k, const fgs_kernel_desc *d,
 
 static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
 {
-    if (d->role < FGS_ROLE_INIT || d->role > FGS_ROLE_CONSUMER)
+    if (d->role < FGS_ROLE_INIT || (unsigned)d->role >= FGS__ROLE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no role", (unsigned)d->role);
     if ((unsigned)d->engine >= FGS_ENGINE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no engine",
                          (unsigned)d->engine);
-    if (d->role != FGS_ROLE_CONSUMER &&
+    if (!fgs__role_loads(d->role) &&
         (d->engine != FGS_ENGINE_AUTO || d->weak))
         return fgs__fail(err, FGS_E_INVAL,
                          "only a consumer has an engine; this is the %s",
@@ -320,6 +338,12 @@ static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
         return fgs__fail(err, FGS_E_INVAL,
                          "only a producer saturates; this is the %s",
                          fgs__roles[d->role].name);
+    if (d->self_init > 1 ||
+        (d->self_init && d->role != FGS_ROLE_PRODUCER &&
+         d->role != FGS_ROLE_RELAY))
+        return fgs__fail(err, FGS_E_INVAL,
+                         "the %s has no form %u that fills its own output",
+                         fgs__roles[d->role].name, d->self_init);
     if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);
@@ -333,6 +357,7 @@ static struct fgs__shape shape_of(const fgs_kernel_desc *d)
     s.element = d->element;
     s.saturate = d->saturate;
     s.language = d->language;
+    s.self_init = d->self_init;
     if (d->tile_bytes)
         s.tile_bytes = d->tile_bytes;
     if (d->threads)

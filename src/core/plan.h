@@ -26,8 +26,7 @@ enum {
 #define FGS__ENGINE_ORDERED FGS_ENGINE_PLAIN
 static inline int fgs__kernel_self(const struct fgs__kernel *k)
 {
-    (void)k;
-    return 0;
+    return k->shape.self_init != 0;
 }
 static inline int fgs__kernel_persistent(const struct fgs__kernel *k)
 {

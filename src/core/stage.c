@@ -65,6 +65,7 @@ static const struct {
     [FGS_ROLE_INIT] = { 0, 1 },
     [FGS_ROLE_PRODUCER] = { 1, 1 },
     [FGS_ROLE_CONSUMER] = { 1, 1 },
+    [FGS_ROLE_RELAY] = { 1, 1 },
 };
 
 static fgs_result check_shape(const struct fgs__stage *s,

@@ -151,7 +151,7 @@ const fgs_pipeline_info *fgs__pipeline_of(const char *stem)
 
 uint32_t fgs_role_registers(fgs_role role, fgs_engine engine)
 {
-    if (role == FGS_ROLE_CONSUMER)
+    if (fgs__role_loads(role) && (unsigned)role < FGS__ROLE_COUNT)
         return (unsigned)engine < FGS_ENGINE_COUNT ? fgs__engines[engine].regs
                                                    : 0;
     return (unsigned)role < FGS__ROLE_COUNT ? fgs__roles[role].regs : 0;

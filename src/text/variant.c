@@ -43,6 +43,7 @@ static const struct {
     { "ROLE_INIT", FGS_ROLE_INIT },
     { "ROLE_PRODUCER", FGS_ROLE_PRODUCER },
     { "ROLE_CONSUMER", FGS_ROLE_CONSUMER },
+    { "ROLE_RELAY", FGS_ROLE_RELAY },
 #define CTL(id, type, name) { "CTL_" #id, offsetof(struct fgs__ctl, name) },
 #define STAT(id, type, name) { "STAT_" #id, offsetof(struct fgs__stat, name) },
 #define TRACE(id, type, name)                                                  \
@@ -200,7 +201,7 @@ static void put_convert(struct fgs__vars *out, const struct fgs__shape *s,
 
 const struct fgs__shape fgs__shape_default = {
     FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, FGS__TILE_BYTES, FGS__BLOCK_THREADS,
-    FGS_LANGUAGE_PTX, 2
+    FGS_LANGUAGE_PTX, 2, 0
 };
 
 uint64_t fgs__shape_elems(const struct fgs__shape *s)
@@ -333,6 +334,12 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
     put(out, "VERSION", "%d.%d", ptx / 10, ptx % 10);
     put(out, "TARGET", "%s", target);
     flag(out, "IF_PDL", pdl);
+    flag(out, "IF_RELAY", v->role > FGS_ROLE_CONSUMER);
+    flag(out, "IF_SINK", v->role == FGS_ROLE_CONSUMER);
+    if (v->role != FGS_ROLE_PRODUCER)
+        flag(out, "IF_BULK", false); /* results by bulk copies */
+    flag(out, "IF_SELF", shape->self_init);
+    flag(out, "IF_EARLY", !shape->self_init && v->role != FGS_ROLE_CONSUMER);
     put(out, "NO_CHUNK", "0x%08x", FGS__NO_CHUNK);
     put_scan(out, fgs_element_get_info(shape->element));
     put_convert(out, shape, c);

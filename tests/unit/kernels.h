@@ -32,7 +32,7 @@ enum {
 static struct {
     fgs_device *dev;
     CUcontext ctx;
-    CUdeviceptr in, mid, out, ctl, stat, trace, flags, table;
+    CUdeviceptr in, mid, out, last, ctl, stat, trace, flags, table;
     struct fgs__rec *rec; /* host memory that the device sees at drec */
     CUdeviceptr drec;
 #define ENTRY(name, abi, need, forms, params) CUresult (*name) params;
@@ -73,6 +73,7 @@ static inline int open_device(void **state)
     OK(cuMemAlloc(&g.ctl, sizeof(struct fgs__ctl)));
     OK(cuMemAlloc(&g.stat, FGS__ROLE_COUNT * sizeof(struct fgs__stat)));
     OK(cuMemAlloc(&g.trace, TRACE_ROWS * sizeof(struct fgs__trace)));
+    OK(cuMemAlloc(&g.last, BYTES));
     OK(cuMemAlloc(&g.flags, TILES * sizeof(uint32_t)));
     OK(cuMemAlloc(&g.table, TILES * sizeof(uint32_t)));
     OK(cuMemHostAlloc((void **)&g.rec, sizeof *g.rec,
@@ -92,6 +93,7 @@ static inline int close_device(void **state)
     g.cuMemFree(g.ctl);
     g.cuMemFree(g.stat);
     g.cuMemFree(g.trace);
+    g.cuMemFree(g.last);
     g.cuMemFree(g.flags);
     g.cuMemFree(g.table);
     g.cuMemFreeHost(g.rec);

@@ -8,7 +8,7 @@
 
 #include <stdatomic.h>
 
-enum { TWIN_OPTIONS = 40, TWIN_ROOM = 40 };
+enum { TWIN_OPTIONS = 48, TWIN_ROOM = 40 };
 
 struct twin_opts {
     const char *engine, *arch; /* "bulk", "compute_90"                       */
@@ -58,6 +58,10 @@ static inline const char *const *twin_tokens(const struct twin_opts *o,
     TOKEN("LANDING_NS=100000000");
     TOKEN("SATURATE=%d", o->saturate);
     TOKEN("WITH_BULK=%d", o->store_bulk);
+    TOKEN("WITH_RELAY=0");
+    TOKEN("WITH_SELF=0");
+    TOKEN("WITH_EARLY=%d", strstr(stem, "produce") != NULL);
+    TOKEN("ROLE=%d", FGS_ROLE_CONSUMER);
     TOKEN("WITH_WEAK=%d", o->weak);
     TOKEN("WITH_FAULT=%d", o->fault);
     TOKEN("WITH_LEAK=%d", o->leak);

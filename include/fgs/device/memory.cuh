@@ -277,7 +277,7 @@ enum giveup : u32 {
     giveup_other     /* nothing to record: somebody else gave up            */
 };
 
-enum role : u32 { role_init = 1, role_producer, role_consumer };
+enum role : u32 { role_init = 1, role_producer, role_consumer, role_relay };
 
 enum : u32 { no_chunk = 0xffffffffu };
 
