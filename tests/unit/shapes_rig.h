@@ -1,0 +1,470 @@
+/* shapes_rig.h -- a plan of two kernels of an application over a tensor
+ *
+ * What one shape needs: geometry, tensor map, data, the mirror on the host and
+ * the comparison.  The including file has one test program.
+ */
+#ifndef SHAPES_RIG_H
+#define SHAPES_RIG_H
+
+#include "compose_rig.h"
+#include "shapes_ptx.h"
+#include "table/record.h"
+
+#include <stddef.h>
+
+enum { BY_SENTINEL = 1 << FGS_ORDER_SENTINEL, THREADS = 64, LATE_NS = 20000 };
+
+/* What the texts say in numbers. */
+_Static_assert(offsetof(struct fgs__ctl, abort) == 0, "abort");
+_Static_assert(offsetof(struct fgs__rec, code) == 0, "code");
+_Static_assert(offsetof(struct fgs__rec, role) == 4, "role");
+_Static_assert(offsetof(struct fgs__rec, block) == 8, "block");
+_Static_assert(offsetof(struct fgs__rec, tile) == 16, "tile");
+_Static_assert(offsetof(struct fgs__rec, chunk) == 24, "chunk");
+_Static_assert(offsetof(struct fgs__rec, bits0) == 32, "bits0");
+_Static_assert(offsetof(struct fgs__rec, bits1) == 40, "bits1");
+_Static_assert(offsetof(struct fgs__rec, tries) == 48, "tries");
+_Static_assert(offsetof(struct fgs__rec, elapsed_ns) == 56, "elapsed");
+_Static_assert(FGS_ROLE_CONSUMER == 3 && FGS__GIVEUP_TIME == 1, "numbers");
+
+/* p_geom */
+struct geom {
+    struct { uint32_t size, pitch, box, boxes; } d[5];
+};
+
+struct map {
+    _Alignas(64) unsigned char bytes[128];
+};
+
+/* A tensor, and how it is written and read.  Dimensions behind the rank are 0
+ * in the cases and 1 in use. */
+struct shape {
+    fgs_element element;
+    uint32_t rank;
+    uint32_t dims[5];   /* elements */
+    uint32_t seen;      /* of a row, by the reader; 0 = dims[0] */
+    uint32_t pitch[4];  /* bytes */
+    uint32_t write[5];  /* boxes */
+    uint32_t read[5];
+    uint32_t swizzle;   /* as cuTensorMapEncodeTiled has it */
+    fgs_padding written, expected; /* of the writer's access, the reader's */
+    int self;           /* the writer fills */
+};
+
+/* ------------------------------------------------------------ the device -- */
+
+static struct net net;
+static CUcontext context;
+
+static struct {
+    int (*retain)(CUcontext *, int);
+    int (*release)(int);
+    int (*push)(CUcontext);
+    int (*pop)(CUcontext *);
+    int (*load)(void **, const void *);
+    int (*unload)(void *);
+    int (*function)(CUfunction *, void *, const char *);
+    int (*encode)(struct map *, int, uint32_t, void *, const uint64_t *,
+                  const uint64_t *, const uint32_t *, const uint32_t *, int,
+                  int, int, int);
+} cu;
+
+static inline void get_proc(const char *name, void *out)
+{
+    void *proc = fgs_device_get_proc(net.dev, name);
+
+    assert_non_null(proc);
+    memcpy(out, &proc, sizeof proc);
+}
+
+static inline int setup(void **state)
+{
+    (void)state;
+    net_open(&net);
+    get_proc("cuDevicePrimaryCtxRetain", &cu.retain);
+    get_proc("cuDevicePrimaryCtxRelease", &cu.release);
+    get_proc("cuCtxPushCurrent", &cu.push);
+    get_proc("cuCtxPopCurrent", &cu.pop);
+    get_proc("cuModuleLoadData", &cu.load);
+    get_proc("cuModuleUnload", &cu.unload);
+    get_proc("cuModuleGetFunction", &cu.function);
+    get_proc("cuTensorMapEncodeTiled", &cu.encode);
+    assert_int_equal(cu.retain(&context, 0), 0);
+    assert_int_equal(cu.push(context), 0);
+    return 0;
+}
+
+static void *module[2];
+
+static inline int teardown(void **state)
+{
+    (void)state;
+    fgs_plan_free(net.plan);
+    net.plan = NULL;
+    for (int i = 0; i < 2; i++) {
+        if (module[i])
+            cu.unload(module[i]);
+        module[i] = NULL;
+    }
+    cu.pop(&context);
+    cu.release(0);
+    net_close(&net);
+    return 0;
+}
+
+/* The parts joined; a part that is NULL is the copy of `rank` dimensions. */
+static inline CUfunction load(void **m, const char *const *part, size_t parts,
+                              uint32_t rank, const char *entry)
+{
+    static char text[1 << 15];
+    size_t at = 0;
+    CUfunction f;
+
+    for (size_t i = 0; i < parts; i++)
+        at += (size_t)(part[i] ? snprintf(text + at, sizeof text - at, "%s",
+                                          part[i])
+                               : shapes_copy(text + at, sizeof text - at,
+                                             rank));
+    assert_true(at < sizeof text);
+    assert_int_equal(cu.load(m, text), 0);
+    assert_int_equal(cu.function(&f, *m, entry), 0);
+    return f;
+}
+
+#define LOAD(m, part, rank, entry)                                             \
+    load(m, part, sizeof part / sizeof *part, rank, entry)
+
+/* ---------------------------------------------------------------- shapes -- */
+
+static inline uint32_t size_of(const struct shape *s)
+{
+    return s->element == FGS_ELEMENT_F16 ? 2 : 4;
+}
+
+static inline uint32_t seen_of(const struct shape *s)
+{
+    return s->seen ? s->seen : s->dims[0];
+}
+
+static inline uint32_t bytes_of(const struct shape *s)
+{
+    return s->rank > 1 ? s->pitch[s->rank - 2] * s->dims[s->rank - 1]
+                       : (s->dims[0] * size_of(s) + 15) / 16 * 16;
+}
+
+static inline struct geom geom_of(const struct shape *s, const uint32_t *box,
+                                  uint32_t width)
+{
+    struct geom g;
+
+    for (uint32_t i = 0; i < 5; i++) {
+        int in = i < s->rank;
+
+        g.d[i].size = !in ? 1 : i ? s->dims[i] : width;
+        g.d[i].pitch = !in ? 0 : i ? s->pitch[i - 1] : size_of(s);
+        g.d[i].box = in ? box[i] : 1;
+        g.d[i].boxes = (g.d[i].size + g.d[i].box - 1) / g.d[i].box;
+    }
+    return g;
+}
+
+static inline uint32_t boxes_of(const struct geom *g)
+{
+    uint32_t n = 1;
+
+    for (int i = 0; i < 5; i++)
+        n *= g->d[i].boxes;
+    return n;
+}
+
+static inline uint32_t box_bytes(const struct geom *g)
+{
+    uint32_t n = g->d[0].pitch;
+
+    for (int i = 0; i < 5; i++)
+        n *= g->d[i].box;
+    return n;
+}
+
+static inline fgs_box box_of(const struct geom *g, uint32_t rank)
+{
+    fgs_box b = { .rank = rank };
+
+    for (uint32_t i = 0; i < rank; i++) {
+        b.dims[i] = g->d[i].size;
+        b.box[i] = g->d[i].box;
+        if (i)
+            b.pitch[i - 1] = g->d[i].pitch;
+    }
+    return b;
+}
+
+static inline struct map map_of(const struct shape *s, const struct geom *g,
+                                CUdeviceptr at)
+{
+    static const uint32_t step[5] = { 1, 1, 1, 1, 1 };
+    uint64_t dims[5], stride[5] = { 0 };
+    uint32_t box[5];
+    struct map m;
+
+    for (uint32_t i = 0; i < s->rank; i++) {
+        dims[i] = g->d[i].size;
+        box[i] = g->d[i].box;
+        if (i)
+            stride[i - 1] = g->d[i].pitch;
+    }
+    /* f16 is type 6, f32 7; zeros outside */
+    assert_int_equal(cu.encode(&m, s->element == FGS_ELEMENT_F16 ? 6 : 7,
+                               s->rank, (void *)(uintptr_t)at, dims, stride,
+                               box, step, 0, (int)s->swizzle, 0, 0), 0);
+    return m;
+}
+
+/* ---------------------------------------------------------------- mirror -- */
+
+/* Whole numbers of -3 ... 3, zeros of both signs: twice is exact. */
+static inline void make_input(const struct shape *s, unsigned char *v,
+                              uint32_t seed)
+{
+    static const uint16_t half[] = { 0x8000, 0x0000, 0x3c00, 0xbc00,
+                                     0x4000, 0xc000, 0x4200, 0xc200 };
+    static const float single[] = { -0.0f, 0, 1, -1, 2, -2, 3, -3 };
+    uint32_t x = seed * 2654435761u + 1;
+
+    for (uint32_t at = 0; at < bytes_of(s); at += size_of(s)) {
+        x = x * 1664525u + 1013904223u;
+        if (size_of(s) == 2)
+            memcpy(v + at, &half[x >> 29], 2);
+        else
+            memcpy(v + at, &single[x >> 29], 4);
+    }
+}
+
+static inline void put_twice(uint32_t size, const unsigned char *from,
+                             unsigned char *to)
+{
+    if (size == 2) {
+        uint16_t h;
+
+        memcpy(&h, from, 2);
+        h = (uint16_t)(h & 0x7fff ? h + 0x400 : 0);
+        memcpy(to, &h, 2);
+    } else {
+        float f;
+
+        memcpy(&f, from, 4);
+        f = f * 2 + 0.0f;
+        memcpy(to, &f, 4);
+    }
+}
+
+/* Box `q` as the reader has it: the tensor's part doubled, +0 elsewhere. */
+static inline void mirror_box(const struct shape *s, const struct geom *g,
+                              uint32_t q, const unsigned char *in,
+                              unsigned char *out)
+{
+    uint32_t size = size_of(s), count = box_bytes(g) / size;
+
+    memset(out, 0, box_bytes(g));
+    for (uint32_t e = 0; e < count; e++) {
+        uint32_t rest = e, tile = q, byte = 0;
+        int inside = 1;
+
+        for (int i = 0; i < 5; i++) {
+            uint32_t c = rest % g->d[i].box +
+                         tile % g->d[i].boxes * g->d[i].box;
+
+            rest /= g->d[i].box;
+            tile /= g->d[i].boxes;
+            inside &= c < (i ? g->d[i].size : s->dims[0]);
+            byte += c * g->d[i].pitch;
+        }
+        if (inside)
+            put_twice(size, in + byte, out + e * size);
+    }
+}
+
+/* ----------------------------------------------------------------- plans -- */
+
+/* A plan of one writer and one reader; `table`s make boxes of tiles. */
+struct pair {
+    struct shape s;
+    struct geom w, r;
+    fgs_buffer *in, *mid, *out, *table[2];
+    fgs_box wbox, rbox;
+    struct map map;
+    uint32_t fill, late, sentinel, turn;
+    uint64_t none;
+    fgs_arg wargs[6], rargs[9];
+    CUfunction writer, reader;
+};
+
+static inline fgs_buffer *buffer(const char *name, fgs_element e,
+                                 uint64_t tiles, uint32_t tile_bytes)
+{
+    fgs_buffer_desc d = { .size = sizeof d, .name = name, .element = e,
+                          .tiles = tiles, .tile_bytes = tile_bytes };
+    fgs_error err;
+
+    RIG_OK(fgs_buffer_make(&net.b[net.buffers], net.dev, &d, &err), err);
+    return net.b[net.buffers++];
+}
+
+#define VALUE(x) { .value = &(x), .bytes = sizeof(x) }
+#define HELD(b) { .kind = FGS_ARG_BUFFER, .buffer = (b) }
+
+/* The parameters, as the texts have them. */
+static inline void pass(struct pair *p)
+{
+    fgs_arg w[] = { HELD(p->in), HELD(p->mid), VALUE(p->w), VALUE(p->none),
+                    VALUE(p->fill), VALUE(p->late) };
+    fgs_arg r[] = { VALUE(p->map), HELD(p->out), VALUE(p->r), VALUE(p->none),
+                    VALUE(p->sentinel), VALUE(p->turn),
+                    { .kind = FGS_ARG_CTL }, { .kind = FGS_ARG_REC },
+                    { .kind = FGS_ARG_BOUND_NS } };
+
+    memcpy(p->wargs, w, sizeof w);
+    memcpy(p->rargs, r, sizeof r);
+    if (p->table[0])
+        p->wargs[3] = (fgs_arg)HELD(p->table[0]);
+    if (p->table[1])
+        p->rargs[3] = (fgs_arg)HELD(p->table[1]);
+}
+
+static inline fgs_stage_desc *own(const char *name, CUfunction f,
+                                  const fgs_arg *args, uint32_t count,
+                                  uint32_t grid)
+{
+    fgs_stage_desc *s = &net.stage[net.spec.stage_count];
+
+    *s = (fgs_stage_desc){ .size = sizeof *s, .name = name, .function = f,
+                           .args = args, .arg_count = count,
+                           .accesses = net.access[net.spec.stage_count],
+                           .access_count = 2, .grid = { grid, 1, 1 },
+                           .block = { THREADS, 1, 1 } };
+    net.spec.stage_count++;
+    return s;
+}
+
+/* Device and host side of a shape; `tile` = 0: the buffer has tiles of 16
+ * bytes, for boxes. */
+static inline void prepare(struct pair *p, const struct shape *s, uint32_t tile)
+{
+    static const uint32_t turn[] = { 0, 1, 3, 7 };
+    uint32_t bytes = bytes_of(s);
+
+    memset(p, 0, sizeof *p);
+    p->s = *s;
+    p->w = geom_of(s, s->write, s->dims[0]);
+    p->r = geom_of(s, s->read, seen_of(s));
+    p->in = buffer("in", s->element, bytes / 16, 16);
+    p->mid = buffer("mid", s->element, bytes / (tile ? tile : 16),
+                    tile ? tile : 16);
+    p->map = map_of(s, &p->r, fgs_buffer_get_pointer(p->mid));
+    p->wbox = box_of(&p->w, s->rank);
+    p->rbox = box_of(&p->r, s->rank);
+    p->sentinel = size_of(s) == 2 ? 0x80008000u : 0x80000000u;
+    p->fill = s->self ? p->sentinel : 0;
+    p->turn = turn[s->swizzle];
+    p->late = LATE_NS;
+    p->writer = LOAD(&module[0], shapes_writer, 0, "write_boxes");
+    p->reader = LOAD(&module[1], shapes_reader, s->rank, "read_boxes");
+}
+
+/* The stages; `out` has a tile a block of the reader. */
+static inline void connect(struct pair *p, uint32_t writers, uint32_t readers)
+{
+    fgs_stage_desc *s;
+
+    p->out = buffer("out", p->s.element, readers, box_bytes(&p->r));
+    pass(p);
+    s = own("write", p->writer, p->wargs, 6, writers);
+    s->triggers = p->s.self ? FGS_TRIGGERS_FILLED : FGS_TRIGGERS_START;
+    net.access[0][0] = (fgs_access){ .buffer = p->in, .box = &p->wbox };
+    net.access[0][1] = (fgs_access){ .buffer = p->mid, .write = 1,
+                                     .can = BY_SENTINEL, .box = &p->wbox,
+                                     .padding = p->s.written };
+    s = own("read", p->reader, p->rargs, 9, readers);
+    s->waits = FGS_WAITS_LAST;
+    s->shared_bytes = box_bytes(&p->r);
+    net.access[1][0] = (fgs_access){ .buffer = p->mid, .can = BY_SENTINEL,
+                                     .box = &p->rbox,
+                                     .padding = p->s.expected };
+    net.access[1][1] = (fgs_access){ .buffer = p->out, .write = 1 };
+}
+
+/* What stands in the middle before the first round: +0 where the application
+ * sees to what no stage writes, else something that must not be seen. */
+static inline void preset(struct pair *p)
+{
+    uint64_t n = fgs_buffer_get_bytes(p->mid);
+    unsigned char *v = malloc((size_t)n);
+    fgs_error err;
+
+    assert_non_null(v);
+    memset(v, p->s.expected == FGS_PADDING_PRESET ? 0 : 0x5a, (size_t)n);
+    RIG_OK(fgs_buffer_write(p->mid, 0, v, n, &err), err);
+    free(v);
+}
+
+/* Rounds by one order; `box[b]`: what block b read, NULL = b. */
+static inline void run(struct pair *p, fgs_order o, uint32_t seed,
+                       const uint32_t *box)
+{
+    uint32_t bytes = bytes_of(&p->s), one = box_bytes(&p->r);
+    uint32_t readers = net.stage[1].grid[0];
+    unsigned char *in = malloc(bytes), *want = malloc(one);
+    unsigned char *got = malloc((size_t)one * readers);
+    fgs_edge_info e = { .size = sizeof e };
+    fgs_error err;
+
+    assert_true(in && want && got);
+    net.access[1][0].order = o;
+    RIG_OK(net_compose(&net, &err), err);
+    RIG_OK(fgs_plan_get_edge(net.plan, 0, &e, &err), err);
+    assert_int_equal(e.taken, o);
+    preset(p);
+    make_input(&p->s, in, seed);
+    memset(got, 0xa5, (size_t)one * readers);
+    RIG_OK(fgs_buffer_write(p->in, 0, in, bytes, &err), err);
+    RIG_OK(fgs_buffer_write(p->out, 0, got, (uint64_t)one * readers, &err),
+           err);
+    net_run(&net, NULL, 2);
+    RIG_OK(fgs_buffer_read(p->out, 0, got, (uint64_t)one * readers, &err), err);
+    for (uint32_t b = 0; b < readers; b++) {
+        mirror_box(&p->s, &p->r, box ? box[b] : b, in, want);
+        if (memcmp(want, got + (size_t)b * one, one))
+            print_error("rank %u, element %d, order %d: block %u\n", p->s.rank,
+                        (int)p->s.element, (int)o, b);
+        assert_memory_equal(want, got + (size_t)b * one, one);
+    }
+    free(in);
+    free(want);
+    free(got);
+}
+
+static inline void by_each_order(struct pair *p, const uint32_t *box)
+{
+    for (uint32_t seed = 1; seed <= 3; seed++) {
+        run(p, FGS_ORDER_SENTINEL, seed, box);
+        run(p, FGS_ORDER_STREAM, seed + 10, box);
+    }
+}
+
+/* The plan is refused at a tile of the middle that nobody writes. */
+static inline void uncovered(uint32_t tile)
+{
+    char words[80];
+    fgs_error err = { .result = FGS_OK };
+
+    net.access[1][0].order = FGS_ORDER_SENTINEL;
+    snprintf(words, sizeof words, "waits for tile %u of buffer 'mid', which no "
+                                  "stage writes", tile);
+    assert_int_equal(net_compose(&net, &err), FGS_E_PLAN);
+    if (!strstr(err.text, words))
+        print_error("%s\n", err.text);
+    assert_non_null(strstr(err.text, words));
+    assert_string_equal(err.kernel, "read");
+}
+
+#endif
