@@ -60,6 +60,7 @@ static fgs_role role_of(enum plan_role role)
 {
     return role == PLAN_PRODUCER   ? FGS_ROLE_PRODUCER
            : role == PLAN_CONSUMER ? FGS_ROLE_CONSUMER
+           : role == PLAN_RELAY    ? FGS_ROLE_RELAY
                                    : (fgs_role)0;
 }
 
@@ -102,6 +103,7 @@ static fgs_result library_kernels(struct plan_parts *p,
     d.weak = s->weak;
     d.stem = s->stem;
     d.bulk_store = s->bulk_store;
+    d.self_init = s->role != PLAN_CONSUMER && !strcmp(b->fill, "self");
     d.language = s->language && *s->language == 'c' ? FGS_LANGUAGE_CUDA
                                                     : FGS_LANGUAGE_PTX;
     if (s->block[0])
