@@ -53,6 +53,13 @@ valid rules_are_json 0 sass --rules --json
 valid handoff_is_json 0 bench handoff --json --pairs 2 --rounds 2
 has handoff_has_its_members "provider device times_are_virtual sms tile_bytes \
 rounds spread_clocks clock_mhz rows"
+valid launch_is_json 0 bench launch --json --repeat 1 --stages 4 --build 9
+has launch_has_its_members "provider device stages rounds rows build_stages \
+build_ns build_error"
+valid chain_is_json 0 bench chain --json --repeat 1 --stages 2 --work-ns 500 \
+    --spread-ns 500
+has chain_has_its_members "provider device stages wave shared_bytes work_ns \
+spread_ns rows"
 valid ptx_list_is_json 0 ptx --json
 valid ptx_text_is_json 0 ptx --json scale_produce
 printf 'bad \t"text" \\ \001\n' > "$tmp/bad.ptx"

@@ -156,6 +156,9 @@ for b in launch chain; do
     expect 2 "$b: \"x\" is not expected" bench $b x
     expect 2 '--repeat: "0" is too small' bench $b --repeat 0
 done
+expect 0 '^pdl  *[1-9].* [0-9.]*$' bench launch --repeat 1 --stages 4 --build 9
+expect 0 '^sentinel  *[1-9].*  sentinel$' bench chain --repeat 1 --stages 2 \
+    --work-ns 500 --spread-ns 500
 expect 0 '^usage: fgs bench handoff' bench handoff -h
 expect 2 'handoff: "x" is not expected' bench handoff x
 expect 2 '--pairs: "0" is too small' bench handoff --pairs 0
