@@ -354,6 +354,52 @@ fgs_result fgs__plan_cover(struct fgs__plan *p, fgs_error *err)
     return r;
 }
 
+/* The first read of a tile that is preset, or NULL. */
+static const struct span *find_preset(const struct fgs__plan *p, uint32_t use,
+                                      const struct spans *w,
+                                      const struct spans *r, uint64_t *tile)
+{
+    for (uint64_t i = 0; i < r->count; i++) {
+        const struct span *v = &r->span[i];
+
+        *tile = hole(w, v->at, v->end);
+        if (*tile < v->end && preset(&p->stage[v->stage], use))
+            return v;
+    }
+    return NULL;
+}
+
+fgs_result fgs__plan_keeps_preset(const struct fgs__plan *p, uint32_t use,
+                                  fgs_error *err)
+{
+    const struct fgs__use *u = &p->use[use];
+    struct spans w = { 0 }, v = { 0 };
+    const struct span *at = NULL;
+    uint64_t tile = 0;
+    uint32_t any = 0;
+    fgs_result r = FGS_OK;
+
+    while (any < p->stages && !preset(&p->stage[any], use))
+        any++;
+    if (any < p->stages)
+        r = collect(p, use, 1, FGS__NOWHERE, &w, err);
+    if (any < p->stages && r >= 0)
+        r = collect(p, use, 0, FGS__NOWHERE, &v, err);
+    if (r >= 0)
+        at = find_preset(p, use, &w, &v, &tile);
+    if (at)
+        r = fgs__plan_broken(
+            err, &p->stage[at->stage], u, tile,
+            "%s, block %llu, takes tile %llu of buffer '%s' to be preset, and "
+            "fill `%s` would put the sentinel there: only a writer that fills "
+            "its own tiles leaves it alone (guide 4.6.4.6)",
+            p->stage[at->stage].name, (unsigned long long)at->block,
+            (unsigned long long)tile, u->name, fgs__fills[u->fill].name);
+    fgs__free(&p->dev->alloc, w.span);
+    fgs__free(&p->dev->alloc, v.span);
+    return r;
+}
+
 int fgs__plan_reads_once(struct fgs__plan *p, uint32_t use, uint64_t *tile,
                          fgs_error *err)
 {

@@ -114,6 +114,7 @@ static fgs_result settle(struct fgs__plan *p, uint32_t use, fgs_error *err)
 {
     struct fgs__use *u = &p->use[use];
     const struct fgs__stage *lacks = not_filling(p, use);
+    fgs_result r;
 
     if (u->fill == FGS_FILL_AUTO)
         u->fill = lacks ? FGS_FILL_MEMSET : FGS_FILL_SELF;
@@ -122,9 +123,12 @@ static fgs_result settle(struct fgs__plan *p, uint32_t use, fgs_error *err)
                                 "buffer '%s' is filled by its writer; fill "
                                 "`%s` would fill it again",
                                 u->name, fgs__fills[u->fill].name);
-    switch (u->fill) {
-    case FGS_FILL_SELF:
+    if (u->fill == FGS_FILL_SELF)
         return by_writer(p, u, lacks, err);
+    r = fgs__plan_keeps_preset(p, use, err);
+    if (r < 0)
+        return r;
+    switch (u->fill) {
     case FGS_FILL_READER:
         return by_reader(p, use, err);
     case FGS_FILL_KERNEL:

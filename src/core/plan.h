@@ -274,6 +274,10 @@ fgs_result fgs__plan_cover(struct fgs__plan *p, fgs_error *err);
 /* Does one block at most read each tile?  0 = no, *tile is one; or an error. */
 int fgs__plan_reads_once(struct fgs__plan *p, uint32_t use, uint64_t *tile,
                          fgs_error *err);
+/* FGS_E_PLAN where a fill of the whole buffer reaches tiles that a reader takes
+ * to be preset. */
+fgs_result fgs__plan_keeps_preset(const struct fgs__plan *p, uint32_t use,
+                                  fgs_error *err);
 
 /* order.c: takes an order for each edge, and the kernel of each stage. */
 fgs_result fgs__plan_orders(struct fgs__plan *p, fgs_error *err);

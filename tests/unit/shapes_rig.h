@@ -407,6 +407,30 @@ static inline void preset(struct pair *p)
     free(v);
 }
 
+/* A writer that completes chunks puts +0 behind the end of each row. */
+static inline void check_padding(const struct pair *p)
+{
+    uint32_t n = bytes_of(&p->s), end = p->s.dims[0] * size_of(&p->s), rows = 1;
+    unsigned char *v = malloc(n);
+    fgs_error err;
+
+    assert_non_null(v);
+    RIG_OK(fgs_buffer_read(p->mid, 0, v, n, &err), err);
+    for (int i = 1; i < 5; i++)
+        rows *= p->w.d[i].size;
+    for (uint32_t row = 0; row < rows; row++) {
+        uint32_t rest = row, at = end;
+
+        for (int i = 1; i < 5; i++) {
+            at += rest % p->w.d[i].size * p->w.d[i].pitch;
+            rest /= p->w.d[i].size;
+        }
+        for (; at % 16; at++)
+            assert_int_equal(v[at], 0);
+    }
+    free(v);
+}
+
 /* Rounds by one order; `box[b]`: what block b read, NULL = b. */
 static inline void run(struct pair *p, fgs_order o, uint32_t seed,
                        const uint32_t *box)
@@ -431,6 +455,8 @@ static inline void run(struct pair *p, fgs_order o, uint32_t seed,
            err);
     net_run(&net, NULL, 2);
     RIG_OK(fgs_buffer_read(p->out, 0, got, (uint64_t)one * readers, &err), err);
+    if (p->s.written == FGS_PADDING_WRITTEN)
+        check_padding(p);
     for (uint32_t b = 0; b < readers; b++) {
         mirror_box(&p->s, &p->r, box ? box[b] : b, in, want);
         if (memcmp(want, got + (size_t)b * one, one))

@@ -298,7 +298,29 @@ static void padding_that_nobody_writes(void **state)
     refused(FGS_E_DRIVER, "cuFuncLoad", NULL, NULL);
     access_of(0, 1)->padding = FGS_PADDING_NONE;
     access_of(1, 0)->padding = FGS_PADDING_PRESET;
+    net.stage[0].triggers = FGS_TRIGGERS_FILLED;
     refused(FGS_E_DRIVER, "cuFuncLoad", NULL, NULL);
+}
+
+static void padding_that_is_preset_and_then_filled(void **state)
+{
+    fgs_box w = rows(30, 2), r = rows(16, 5);
+    fgs_buffer *t = chunks("tensor");
+
+    (void)state;
+    own("a", in, t);
+    own("b", t, out);
+    net.stage[0].grid[0] = 5;
+    net.stage[1].grid[0] = 4;
+    access_of(0, 1)->box = &w;
+    access_of(1, 0)->box = &r;
+    access_of(1, 0)->order = FGS_ORDER_SENTINEL;
+    access_of(1, 0)->padding = FGS_PADDING_PRESET;
+    refused(FGS_E_PLAN, "tile 7 of buffer 'tensor' to be preset, and fill "
+                        "`memset` would put the sentinel there", "b", "tensor");
+    net_use(&net, t, FGS_FILL_READER, NULL);
+    refused(FGS_E_PLAN, "fill `reader` would put the sentinel there", "b",
+            "tensor");
 }
 
 static void boxes_that_share_a_chunk(void **state)
@@ -360,6 +382,7 @@ int main(void)
         TEST(order_that_a_writer_has_no_part_in),
         TEST(wrong_sizes),
         TEST(padding_that_nobody_writes),
+        TEST(padding_that_is_preset_and_then_filled),
         TEST(boxes_that_share_a_chunk),
         TEST(boxes_that_are_none),
     };
