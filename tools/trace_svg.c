@@ -156,9 +156,11 @@ static void put_axis(const struct picture *p)
     fprintf(p->to, "<text x=\"8\" y=\"%.2f\">us</text>\n", p->bottom + 14);
 }
 
+/* Many that lie over one another are no darker than a few. */
 static void put_overlaps(const struct picture *p)
 {
     const struct trace *t = p->t;
+    double dark = between(0.6 / (double)(t->overlapping + 1), 0.01, 0.15);
     uint32_t i;
 
     for (i = 0; i < t->edge_count; i++) {
@@ -170,9 +172,9 @@ static void put_overlaps(const struct picture *p)
             continue;
         fprintf(p->to,
                 "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
-                "fill=\"#fd0\" fill-opacity=\"0.15\"><title>",
+                "fill=\"#fd0\" fill-opacity=\"%.3f\"><title>",
                 x_of(p, to->first), p->bars, (double)ns * p->scale,
-                p->bottom - p->bars);
+                p->bottom - p->bars, dark);
         put_text(p->to, to->name);
         fputs(" before the end of ", p->to);
         put_text(p->to, t->stages[e->from].name);

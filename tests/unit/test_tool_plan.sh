@@ -175,7 +175,9 @@ cp "$dir/turn.cu" "$tmp/turn.cu"
 sed 's/turn.ptx/turn.cu/' "$dir/own.plan" > "$tmp/own.plan"
 if [ -f "$TC/lib/libnvrtc.so.13" ]; then
     FGS_NVRTC=$TC/lib/libnvrtc.so.13
-    export FGS_NVRTC
+    # ASan's dlopen forgets where the library lies that opens another one.
+    LD_LIBRARY_PATH=$TC/lib:$LD_LIBRARY_PATH
+    export FGS_NVRTC LD_LIBRARY_PATH
     plan 0 "$tmp/own.plan"
     same kernel_in_cuda_has_the_digest_of_its_twin \
         "$(plan 0 "$dir/own.plan"; member digest)" \
