@@ -10,6 +10,7 @@
 #include "sim_calls.h"
 
 #include <fgs/fgs_sim.h>
+#include <unistd.h>
 
 /* One replacement; `from` must be in the text. */
 struct lone_edit {
@@ -44,6 +45,35 @@ static inline char *lone_text(const fgs_ptx_desc *desc,
         memmove(at + now, at + old, strlen(at + old) + 1);
         memcpy(at, edits->to, now);
     }
+    return text;
+}
+
+/* What NVRTC makes of the twin; without one the test is skipped. */
+static inline char *lone_twin(const fgs_ptx_desc *desc)
+{
+    const char *tc = getenv("TC");
+    fgs_ptx_desc d = *desc;
+    char path[4096];
+    size_t size = 0;
+    fgs_error err;
+    char *text;
+
+    snprintf(path, sizeof path, "%s/lib/libnvrtc.so.13",
+             tc && *tc ? tc : "build/toolchain/nvidia/cu13");
+    if (access(path, R_OK)) {
+        print_message("no NVRTC: `make toolchain` fetches it\n");
+        skip();
+    }
+    setenv("FGS_NVRTC", path, 1);
+    d.size = sizeof d;
+    d.language = FGS_LANGUAGE_CUDA;
+    if (!d.cc)
+        d.cc = 107;
+    if (fgs_ptx_compile(&d, NULL, &size, &err) != FGS_E_SIZE)
+        fail_msg("%s", err.text);
+    text = malloc(size);
+    assert_non_null(text);
+    assert_int_equal(fgs_ptx_compile(&d, text, &size, &err), FGS_OK);
     return text;
 }
 

@@ -215,6 +215,21 @@ static void lost_chunk_is_recorded(void **state)
     }
 }
 
+static void twins_are_right(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        struct how h = { stems[k], 2, 3, 64, 300, 0, 0 };
+        const fgs_ptx_desc d = { .stem = stems[k], .tile_bytes = TILE,
+                                 .threads = 64 };
+        char *text = lone_twin(&d);
+
+        for (uint64_t seed = 0; seed < 5; seed++)
+            assert_int_equal(run(text, &h, seed), 0);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +238,7 @@ int main(void)
         cmocka_unit_test(late_warp_is_waited_for),
         cmocka_unit_test(each_missing_order_shows),
         cmocka_unit_test(lost_chunk_is_recorded),
+        cmocka_unit_test(twins_are_right),
     };
 
     make_values();

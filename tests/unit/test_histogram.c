@@ -210,6 +210,21 @@ static void chunk_that_stays_sentinel_is_recorded(void **state)
     }
 }
 
+static void twins_are_the_mirror(void **state)
+{
+    (void)state;
+    make_values(100);
+    for (size_t k = 0; k < COUNT(stems); k++) {
+        struct how h = { stems[k], 12, 3, 256, 10, 4001, 5, 0, 0 };
+        const fgs_ptx_desc d = { .stem = stems[k] };
+        char *text = lone_twin(&d);
+
+        for (uint64_t seed = 0; seed < 5; seed++)
+            assert_int_equal(run(text, &h, seed), 0);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +233,7 @@ int main(void)
         cmocka_unit_test(right_code_is_right_for_100_seeds),
         cmocka_unit_test(each_missing_barrier_shows),
         cmocka_unit_test(chunk_that_stays_sentinel_is_recorded),
+        cmocka_unit_test(twins_are_the_mirror),
     };
 
     return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);

@@ -159,6 +159,22 @@ static void each_missing_wait_and_barrier_shows(void **state)
     }
 }
 
+static void twins_are_right(void **state)
+{
+    const struct shape s = { 4, 4096, 256 };
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const fgs_ptx_desc d = { .stem = stems[k] };
+        char *text = lone_twin(&d), entry[32];
+
+        snprintf(entry, sizeof entry, "fgs_%s", stems[k]);
+        assert_int_equal(run(text, entry, &s, MOST, 1), 0);
+        assert_int_equal(run(text, entry, &s, 4097, 2), 0);
+        free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +182,7 @@ int main(void)
         cmocka_unit_test(both_are_right_for_every_shape),
         cmocka_unit_test(right_code_is_right_for_100_seeds),
         cmocka_unit_test(each_missing_wait_and_barrier_shows),
+        cmocka_unit_test(twins_are_right),
     };
 
     make_input();
