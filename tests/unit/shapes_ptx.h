@@ -171,6 +171,95 @@ static const char *const shapes_writer[] = {
     "    shl.b32 %x, %x, 4;\n"                                                 \
     "    xor.b32 %s_chunk, %s_chunk, %x;\n"
 
+/* The record of chunk %i, at %s_chunk in shared memory. */
+#define RECORD                                                                 \
+    "    ld.shared.v2.b64 {%at, %d}, [%s_chunk];\n"                            \
+    "    mov.b32 %code, 3;\n"                                                  \
+    "    st.relaxed.sys.global.u32 [%rec+4], %code;\n"                         \
+    "    cvt.u64.u32 %wide, %b;\n"                                             \
+    "    st.relaxed.sys.global.u64 [%rec+8], %wide;\n"                         \
+    "    st.relaxed.sys.global.u64 [%rec+16], %wide;\n"                        \
+    "    st.relaxed.sys.global.u32 [%rec+24], %i;\n"                           \
+    "    st.relaxed.sys.global.u64 [%rec+32], %at;\n"                          \
+    "    st.relaxed.sys.global.u64 [%rec+40], %d;\n"                           \
+    "    cvt.u64.u32 %wide, %tries;\n"                                         \
+    "    st.relaxed.sys.global.u64 [%rec+48], %wide;\n"                        \
+    "    st.relaxed.sys.global.u64 [%rec+56], %now;\n"                         \
+    "    mov.b32 %code, 1;\n"                                                  \
+    "    st.release.sys.global.u32 [%rec], %code;\n"
+
+#define READER_REGISTERS                                                       \
+    "    .reg .pred %bad, %in0, %in1, %landed, %stop;\n"                       \
+    "    .reg .b32 %sentinel, %swizzle, %bar, %parity, %bytes, %s_tile0;\n"    \
+    "    .reg .b32 %s_chunk, %abort, %tile, %tries, %code;\n"                  \
+    "    .reg .b64 %map, %out, %ctl, %rec, %bound, %start, %now, %wide;\n"
+
+#define READER_PARAMS                                                          \
+    "    mov.b64 %map, p_map;\n"                                               \
+    "    cvta.param.u64 %map, %map;\n"                                         \
+    "    ld.param.u64 %out, [p_out];\n"                                        \
+    "    ld.param.u32 %sentinel, [p_sentinel];\n"                              \
+    "    ld.param.u32 %swizzle, [p_swizzle];\n"                                \
+    "    ld.param.u64 %ctl, [p_ctl];\n"                                        \
+    "    ld.param.u64 %rec, [p_rec];\n"                                        \
+    "    ld.param.u64 %bound, [p_bound_ns];\n"                                 \
+    "    mov.u32 %s_tile0, s_tile;\n"                                          \
+    "    mov.u32 %bar, s_bar;\n"                                               \
+    "    mov.b32 %parity, 0;\n"                                                \
+    "    mov.b32 %tries, 0;\n"                                                 \
+    "    mov.u64 %start, %globaltimer;\n"
+
+/* Where the block stores its box, of %bytes. */
+#define READER_OUT                                                             \
+    "    shl.b32 %bytes, %chunks, 4;\n"                                        \
+    "    mul.wide.u32 %d, %b, %bytes;\n"                                       \
+    "    add.u64 %out, %out, %d;\n"
+
+/* Only the first block that gives up goes on. */
+#define CLAIM                                                                  \
+    "    atom.relaxed.gpu.global.cas.b32 %abort, [%ctl], 0, 1;\n"              \
+    "    setp.ne.u32 %p, %abort, 0;\n"                                         \
+    "    @%p bra L_leave;\n"
+
+/* %p in all threads: some element of the box that is inside holds the
+ * sentinel, the first such chunk is in s_bad. */
+#define SCAN                                                                   \
+    "    xor.b32 %parity, %parity, 1;\n"                                       \
+    "    add.u32 %tries, %tries, 1;\n"                                         \
+    "    bar.sync 0;\n"                                                        \
+    "    setp.ne.u32 %bad, %t, %t;\n"                                          \
+    "    mov.b32 %i, %t;\n"                                                    \
+    "L_chunk:\n"                                                               \
+    "    setp.ge.u32 %p, %i, %chunks;\n"                                       \
+    "    @%p bra L_scanned;\n"                                                 \
+    PLACE                                                                      \
+    "    @%outside bra L_next;\n"                                              \
+    CELL                                                                       \
+    "    ld.shared.v4.b32 {%v0, %v1, %v2, %v3}, [%s_chunk];\n"                 \
+    LOOK("0", "0") LOOK("1", "4") LOOK("2", "8") LOOK("3", "12")               \
+    "    @%bad bra L_found;\n"                                                 \
+    "L_next:\n"                                                                \
+    "    add.u32 %i, %i, %threads;\n"                                          \
+    "    bra L_chunk;\n"                                                       \
+    "L_found:\n"                                                               \
+    "    red.shared.min.u32 [s_bad], %i;\n"                                    \
+    "L_scanned:\n"                                                             \
+    "    bar.red.or.pred %p, 0, %bad;\n"
+
+#define STORE                                                                  \
+    "L_good:\n"                                                                \
+    "    mov.b32 %i, %t;\n"                                                    \
+    "L_take:\n"                                                                \
+    "    setp.ge.u32 %p, %i, %chunks;\n"                                       \
+    "    @%p bra L_leave;\n"                                                   \
+    CELL                                                                       \
+    "    ld.shared.v4.b32 {%v0, %v1, %v2, %v3}, [%s_chunk];\n"                 \
+    "    mul.wide.u32 %d, %i, 16;\n"                                           \
+    "    add.u64 %at, %out, %d;\n"                                             \
+    "    st.global.v4.b32 [%at], {%v0, %v1, %v2, %v3};\n"                      \
+    "    add.u32 %i, %i, %threads;\n"                                          \
+    "    bra L_take;\n"
+
 /*
  * Copies its box until no element inside holds the sentinel, and stores all of
  * the box, what the copy filled in too.  p_swizzle: bits of a chunk's address
@@ -191,27 +280,10 @@ static const char *const shapes_reader[] = {
     REGISTERS
     "    .shared .align 8 .b64 s_bar;\n"
     "    .shared .align 4 .b32 s_bad;\n"
-    "    .reg .pred %bad, %in0, %in1, %landed, %stop;\n"
-    "    .reg .b32 %sentinel, %swizzle, %bar, %parity, %bytes, %s_tile0;\n"
-    "    .reg .b32 %s_chunk, %abort, %tile, %tries, %code;\n"
-    "    .reg .b64 %map, %out, %ctl, %rec, %bound, %start, %now, %wide;\n"
-    "    mov.b64 %map, p_map;\n"
-    "    cvta.param.u64 %map, %map;\n"
-    "    ld.param.u64 %out, [p_out];\n"
-    "    ld.param.u32 %sentinel, [p_sentinel];\n"
-    "    ld.param.u32 %swizzle, [p_swizzle];\n"
-    "    ld.param.u64 %ctl, [p_ctl];\n"
-    "    ld.param.u64 %rec, [p_rec];\n"
-    "    ld.param.u64 %bound, [p_bound_ns];\n"
-    "    mov.u32 %s_tile0, s_tile;\n"
-    "    mov.u32 %bar, s_bar;\n"
-    "    mov.b32 %parity, 0;\n"
-    "    mov.b32 %tries, 0;\n"
-    "    mov.u64 %start, %globaltimer;\n"
-    BOX
-    "    shl.b32 %bytes, %chunks, 4;\n"
-    "    mul.wide.u32 %d, %b, %bytes;\n"
-    "    add.u64 %out, %out, %d;\n"
+    READER_REGISTERS
+    READER_PARAMS
+    BOX,
+    READER_OUT
     "    @%first mbarrier.init.shared::cta.b64 [%bar], 1;\n"
     "    @%first fence.proxy.async.shared::cta;\n"
     "    bar.sync 0;\n"
@@ -225,28 +297,8 @@ static const char *const shapes_reader[] = {
     "L_wait:\n"
     "    mbarrier.try_wait.parity.acquire.cta.shared::cta.b64\n"
     "        %landed, [%bar], %parity;\n"
-    "    @!%landed bra L_wait;\n"
-    "    xor.b32 %parity, %parity, 1;\n"
-    "    add.u32 %tries, %tries, 1;\n"
-    "    bar.sync 0;\n"
-    "    setp.ne.u32 %bad, %t, %t;\n"
-    "    mov.b32 %i, %t;\n"
-    "L_chunk:\n"
-    "    setp.ge.u32 %p, %i, %chunks;\n"
-    "    @%p bra L_scanned;\n"
-    PLACE
-    "    @%outside bra L_next;\n"
-    CELL
-    "    ld.shared.v4.b32 {%v0, %v1, %v2, %v3}, [%s_chunk];\n"
-    LOOK("0", "0") LOOK("1", "4") LOOK("2", "8") LOOK("3", "12")
-    "    @%bad bra L_found;\n"
-    "L_next:\n"
-    "    add.u32 %i, %i, %threads;\n"
-    "    bra L_chunk;\n"
-    "L_found:\n"
-    "    red.shared.min.u32 [s_bad], %i;\n",
-    "L_scanned:\n"
-    "    bar.red.or.pred %p, 0, %bad;\n"
+    "    @!%landed bra L_wait;\n",
+    SCAN,
     "    @!%p bra L_good;\n"
     "    setp.ne.u32 %stop, %t, %t;\n"
     "    @!%first bra L_bounds;\n"
@@ -260,38 +312,12 @@ static const char *const shapes_reader[] = {
     "    bar.red.or.pred %stop, 0, %stop;\n"
     "    @!%stop bra L_issue;\n"
     "    @!%first bra L_leave;\n"
-    "    atom.relaxed.gpu.global.cas.b32 %abort, [%ctl], 0, 1;\n"
-    "    setp.ne.u32 %p, %abort, 0;\n"
-    "    @%p bra L_leave;\n"
+    CLAIM
     "    ld.shared.u32 %i, [s_bad];\n"
     CELL
-    "    ld.shared.v2.b64 {%at, %d}, [%s_chunk];\n"
-    "    mov.b32 %code, 3;\n"
-    "    st.relaxed.sys.global.u32 [%rec+4], %code;\n"
-    "    cvt.u64.u32 %wide, %b;\n"
-    "    st.relaxed.sys.global.u64 [%rec+8], %wide;\n"
-    "    st.relaxed.sys.global.u64 [%rec+16], %wide;\n"
-    "    st.relaxed.sys.global.u32 [%rec+24], %i;\n"
-    "    st.relaxed.sys.global.u64 [%rec+32], %at;\n"
-    "    st.relaxed.sys.global.u64 [%rec+40], %d;\n"
-    "    cvt.u64.u32 %wide, %tries;\n"
-    "    st.relaxed.sys.global.u64 [%rec+48], %wide;\n"
-    "    st.relaxed.sys.global.u64 [%rec+56], %now;\n"
-    "    mov.b32 %code, 1;\n"
-    "    st.release.sys.global.u32 [%rec], %code;\n"
-    "    bra L_leave;\n"
-    "L_good:\n"
-    "    mov.b32 %i, %t;\n"
-    "L_take:\n"
-    "    setp.ge.u32 %p, %i, %chunks;\n"
-    "    @%p bra L_leave;\n"
-    CELL
-    "    ld.shared.v4.b32 {%v0, %v1, %v2, %v3}, [%s_chunk];\n"
-    "    mul.wide.u32 %d, %i, 16;\n"
-    "    add.u64 %at, %out, %d;\n"
-    "    st.global.v4.b32 [%at], {%v0, %v1, %v2, %v3};\n"
-    "    add.u32 %i, %i, %threads;\n"
-    "    bra L_take;\n"
+    RECORD
+    "    bra L_leave;\n",
+    STORE
     "L_leave:\n"
     "    griddepcontrol.wait;\n"
     "    ret;\n"

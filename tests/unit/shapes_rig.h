@@ -7,7 +7,7 @@
 #define SHAPES_RIG_H
 
 #include "compose_rig.h"
-#include "shapes_ptx.h"
+#include "shapes_two_ptx.h"
 #include "table/record.h"
 
 #include <stddef.h>
@@ -94,14 +94,14 @@ static inline int setup(void **state)
     return 0;
 }
 
-static void *module[2];
+static void *module[4];
 
 static inline int teardown(void **state)
 {
     (void)state;
     fgs_plan_free(net.plan);
     net.plan = NULL;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         if (module[i])
             cu.unload(module[i]);
         module[i] = NULL;

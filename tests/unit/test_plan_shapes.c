@@ -197,14 +197,40 @@ static void reader_of_a_row_that_never_comes_gives_up(void **state)
 
 enum { TOKENS = 24, PICKED = 40 };
 
-/* Rows of 512 bytes as tiles: written in another order, and picked by a table
- * that names some again and some never. */
-static void gather(fgs_element e)
+/* Rows of 512 bytes as tiles; block b reads tile pick[b]. */
+static void prepare_rows(struct pair *p, fgs_element e, const uint32_t *order,
+                         const uint32_t *pick, uint32_t picked)
 {
     const uint32_t wide = e == FGS_ELEMENT_F16 ? 256 : 128;
     const struct shape s = { .element = e, .rank = 2, .dims = { wide, TOKENS },
                              .pitch = { 512 }, .write = { wide, 1 },
                              .read = { wide, 1 } };
+    const uint32_t *const table[] = { order, pick };
+    const uint32_t count[] = { TOKENS, picked };
+    fgs_error err;
+
+    prepare(p, &s, 512);
+    for (int i = 0; i < 2; i++) {
+        p->table[i] = buffer("table", FGS_ELEMENT_I32, count[i] / 4, 16);
+        RIG_OK(fgs_buffer_write(p->table[i], 0, table[i], count[i] * 4, &err),
+               err);
+    }
+    connect(p, TOKENS, picked);
+    for (int i = 0; i < 2; i++) {
+        net.access[i][!i] = (fgs_access){ .buffer = p->mid, .write = !i,
+                                          .can = BY_SENTINEL,
+                                          .table = table[i],
+                                          .tables = count[i] };
+        net.access[i][2] = (fgs_access){ .buffer = p->table[i],
+                                         .count = count[i] / 4 };
+        net.stage[i].access_count = 3;
+    }
+}
+
+/* Written in another order, and picked by a table that names some tiles again
+ * and some never. */
+static void gather(fgs_element e)
+{
     uint32_t order[TOKENS], pick[PICKED];
     fgs_error err;
     struct pair p;
@@ -213,23 +239,7 @@ static void gather(fgs_element e)
         order[i] = i * 7 % TOKENS;
     for (uint32_t i = 0; i < PICKED; i++)
         pick[i] = i * i * 5 % 23;
-    prepare(&p, &s, 512);
-    p.table[0] = buffer("order", FGS_ELEMENT_I32, sizeof order / 16, 16);
-    p.table[1] = buffer("pick", FGS_ELEMENT_I32, sizeof pick / 16, 16);
-    RIG_OK(fgs_buffer_write(p.table[0], 0, order, sizeof order, &err), err);
-    RIG_OK(fgs_buffer_write(p.table[1], 0, pick, sizeof pick, &err), err);
-    connect(&p, TOKENS, PICKED);
-    for (int i = 0; i < 2; i++) {
-        net.access[i][2] = (fgs_access){ .buffer = p.table[i],
-                                         .count = i ? sizeof pick / 16
-                                                    : sizeof order / 16 };
-        net.stage[i].access_count = 3;
-    }
-    net.access[0][1] = (fgs_access){ .buffer = p.mid, .write = 1,
-                                     .can = BY_SENTINEL, .table = order,
-                                     .tables = TOKENS };
-    net.access[1][0] = (fgs_access){ .buffer = p.mid, .can = BY_SENTINEL,
-                                     .table = pick, .tables = PICKED };
+    prepare_rows(&p, e, order, pick, PICKED);
     by_each_order(&p, pick);
     order[4] = 21; /* as order[3] is */
     assert_int_equal(net_compose(&net, &err), FGS_E_PLAN);
@@ -249,6 +259,156 @@ static void tiles_of_f16_by_a_table_that_repeats_some(void **state)
 {
     (void)state;
     gather(FGS_ELEMENT_F16);
+}
+
+/* -------------------------------------------------- clusters, two inputs -- */
+
+/* Two blocks take one tile by one copy. */
+static void prepare_cluster(struct pair *p, uint32_t *pick)
+{
+    uint32_t order[TOKENS];
+
+    for (uint32_t i = 0; i < TOKENS; i++)
+        order[i] = TOKENS - 1 - i;
+    for (uint32_t i = 0; i < 2 * TOKENS; i++)
+        pick[i] = i / 2 * 5 % TOKENS;
+    prepare_rows(p, FGS_ELEMENT_F32, order, pick, 2 * TOKENS);
+    net.access[0][1].table = NULL; /* a permutation: all of them */
+    net.access[0][1].tables = 0;
+    net.stage[1].function = LOAD(&module[2], shapes_cluster_reader, 0,
+                                 "read_boxes");
+    net.stage[1].cluster[0] = 2;
+    net.stage[1].cluster[1] = net.stage[1].cluster[2] = 1;
+}
+
+static void cluster_takes_a_tile_by_one_copy(void **state)
+{
+    uint32_t pick[2 * TOKENS];
+    struct pair p;
+
+    (void)state;
+    prepare_cluster(&p, pick);
+    by_each_order(&p, pick);
+    net.stage[0].grid[0] = TOKENS - 1;
+    uncovered(TOKENS - 1);
+}
+
+static void cluster_gives_up_together(void **state)
+{
+    uint32_t pick[2 * TOKENS];
+    struct pair p;
+    fgs_error err;
+
+    (void)state;
+    prepare_cluster(&p, pick);
+    p.w.d[1].size = TOKENS - 1; /* the last row, which blocks 38, 39 read */
+    net.access[1][0].order = FGS_ORDER_SENTINEL;
+    net.spec.bound_ns = 2000000;
+    RIG_OK(net_compose(&net, &err), err);
+    RIG_OK(fgs_plan_run(net.plan, NULL, 1, &err), err);
+    assert_int_equal(fgs_plan_wait(net.plan, &err), FGS_E_LEAK);
+    assert_string_equal(err.kernel, "read");
+    assert_int_equal(err.block / 2, 19);
+    assert_int_equal(err.chunk, 0);
+}
+
+struct scaled {
+    fgs_buffer *from, *scales, *out;
+    fgs_arg write[3], read[6];
+};
+
+/* Beside the writer of the data one of its scales; the reader takes both. */
+static void prepare_scaled(struct pair *p, struct scaled *c)
+{
+    const struct shape s = { .element = FGS_ELEMENT_F32, .rank = 2,
+                             .dims = { 128, TOKENS }, .pitch = { 512 },
+                             .write = { 128, 1 }, .read = { 128, 1 } };
+    fgs_stage_desc *stage;
+
+    prepare(p, &s, 512);
+    connect(p, TOKENS, TOKENS);
+    net.access[0][1] = (fgs_access){ .buffer = p->mid, .write = 1,
+                                     .can = BY_SENTINEL };
+    c->from = buffer("from", FGS_ELEMENT_UE8M0, TOKENS, 16);
+    c->scales = buffer("scales", FGS_ELEMENT_UE8M0, TOKENS, 16);
+    c->write[0] = (fgs_arg)HELD(c->from);
+    c->write[1] = (fgs_arg)HELD(c->scales);
+    c->write[2] = (fgs_arg)VALUE(p->late);
+    c->read[0] = (fgs_arg)HELD(p->mid);
+    c->read[1] = (fgs_arg)HELD(c->scales);
+    c->read[2] = (fgs_arg)HELD(p->out);
+    memcpy(&c->read[3], &p->rargs[6], 3 * sizeof(fgs_arg));
+    stage = &net.stage[1];
+    stage->function = LOAD(&module[2], shapes_scaled_reader, 0, "read_scaled");
+    stage->args = c->read;
+    stage->arg_count = 6;
+    stage->block[0] = 32;
+    stage->shared_bytes = 0;
+    stage->access_count = 3;
+    net.access[1][0] = (fgs_access){ .buffer = p->mid, .can = BY_SENTINEL };
+    net.access[1][2] = (fgs_access){ .buffer = c->scales, .can = BY_SENTINEL };
+    stage = own("scale", LOAD(&module[3], shapes_scale_writer, 0,
+                              "write_scales"), c->write, 3, TOKENS);
+    stage->triggers = FGS_TRIGGERS_START;
+    stage->block[0] = 1;
+    net.access[2][0] = (fgs_access){ .buffer = c->from };
+    net.access[2][1] = (fgs_access){ .buffer = c->scales, .write = 1,
+                                     .can = BY_SENTINEL };
+}
+
+/* Twice the data times its scale, a power of two. */
+static void check_scaled(const struct pair *p, const struct scaled *c,
+                         uint32_t seed)
+{
+    enum { COUNT = TOKENS * 128 };
+    static unsigned char raw[TOKENS * 16];
+    static float in[COUNT], got[COUNT];
+    fgs_error err;
+
+    make_input(&p->s, (unsigned char *)in, seed);
+    for (uint32_t i = 0; i < sizeof raw; i++)
+        raw[i] = (unsigned char)(i * 37 + seed * 11);
+    RIG_OK(fgs_buffer_write(p->in, 0, in, sizeof in, &err), err);
+    RIG_OK(fgs_buffer_write(c->from, 0, raw, sizeof raw, &err), err);
+    memset(got, 0xa5, sizeof got);
+    RIG_OK(fgs_buffer_write(p->out, 0, got, sizeof got, &err), err);
+    net_run(&net, NULL, 2);
+    RIG_OK(fgs_buffer_read(p->out, 0, got, sizeof got, &err), err);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t bits = ((raw[i / 8] & 0x3fu) + 0x60u) << 23;
+        float scale, want;
+
+        memcpy(&scale, &bits, 4);
+        want = (in[i] * 2 + 0.0f) * scale;
+        assert_memory_equal(&want, &got[i], 4);
+    }
+}
+
+static void data_and_scales_by_sentinels_of_their_own(void **state)
+{
+    static const fgs_order mix[][2] = {
+        { FGS_ORDER_SENTINEL, FGS_ORDER_SENTINEL },
+        { FGS_ORDER_SENTINEL, FGS_ORDER_STREAM },
+        { FGS_ORDER_STREAM, FGS_ORDER_SENTINEL },
+        { FGS_ORDER_STREAM, FGS_ORDER_STREAM },
+    };
+    struct scaled c = { 0 };
+    struct pair p;
+    fgs_error err;
+
+    (void)state;
+    prepare_scaled(&p, &c);
+    for (uint32_t i = 0; i < 4; i++) {
+        net.access[1][0].order = mix[i][0];
+        net.access[1][2].order = mix[i][1];
+        RIG_OK(net_compose(&net, &err), err);
+        for (uint32_t seed = 1; seed <= 3; seed++)
+            check_scaled(&p, &c, 10 * i + seed);
+    }
+    net.stage[2].grid[0] = TOKENS - 1;
+    net.access[1][2].order = FGS_ORDER_SENTINEL;
+    assert_int_equal(net_compose(&net, &err), FGS_E_PLAN);
+    assert_non_null(strstr(err.text, "waits for tile 23 of buffer 'scales'"));
 }
 
 int main(void)
@@ -272,6 +432,9 @@ int main(void)
         TEST(reader_of_a_row_that_never_comes_gives_up),
         TEST(tiles_of_f32_by_a_table_that_repeats_some),
         TEST(tiles_of_f16_by_a_table_that_repeats_some),
+        TEST(cluster_takes_a_tile_by_one_copy),
+        TEST(cluster_gives_up_together),
+        TEST(data_and_scales_by_sentinels_of_their_own),
     };
 
     return cmocka_run_group_tests(tests, rig_group, NULL);
