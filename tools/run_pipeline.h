@@ -114,6 +114,7 @@ struct pipeline_shape {
     const char *stem;
     unsigned blocks, threads, shared;
     fgs_language language;
+    const char *weak;   /* taken where `stem` is not; NULL = none             */
     unsigned row_bytes; /* p_map: of the matrix's rows of f32, 0 = no map     */
 };
 void pipeline_hand_over(const struct pipeline_asked *a,

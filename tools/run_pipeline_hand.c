@@ -136,7 +136,12 @@ static bool make_map(const struct pipeline_asked *a,
 static bool make(const struct pipeline_asked *a, const struct pipeline_shape *s,
                  struct pipeline_hand *h, struct pipeline_done *d)
 {
-    if (!pipeline_load(a, h, s->stem, &h->consume) ||
+    bool loaded = pipeline_load(a, h, s->stem, &h->consume);
+
+    /* where nobody assembles the strong copy's PTX 9.3 */
+    if (!loaded && s->weak)
+        loaded = pipeline_load(a, h, s->weak, &h->consume);
+    if (!loaded ||
         !pipe_memory(&h->d, &h->out, a->tiles * a->tile_bytes))
         return pipeline_broke(d, &h->d);
     if (!make_values(a, h, d) || !pipeline_make_ends(a, h, d))

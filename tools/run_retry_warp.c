@@ -21,6 +21,8 @@ void retry_warp_run(const struct pipeline_asked *a, struct pipeline_done *d)
 
     if (a->engine == FGS_ENGINE_REPORT)
         s.stem = "report_retry_consume";
+    else
+        s.weak = "bulk_retry_weak_consume";
     s.blocks = (unsigned)(a->blocks_given ? a->blocks : blocks);
     s.shared = (unsigned)(a->stages * a->tile_bytes);
     pipeline_hand_over(a, &s, d);
