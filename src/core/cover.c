@@ -145,7 +145,7 @@ static int by_place(const void *a, const void *b)
 static void put_all(const struct fgs__plan *p, uint32_t use, int write,
                     uint32_t only, struct out *o)
 {
-    for (uint32_t i = 0; i < p->stages; i++) {
+    for (uint32_t i = p->use[use].low; i < p->use[use].high; i++) {
         const struct fgs__stage *s = &p->stage[i];
 
         for (uint32_t j = 0; j < s->accesses; j++) {
@@ -315,7 +315,7 @@ static uint32_t writers(const struct fgs__plan *p, uint32_t use)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < p->stages; i++) {
+    for (uint32_t i = p->use[use].low; i < p->use[use].high; i++) {
         for (uint32_t j = 0; j < p->stage[i].accesses; j++)
             n += p->stage[i].access[j].write &&
                 p->stage[i].access[j].use == use;
@@ -376,14 +376,14 @@ fgs_result fgs__plan_keeps_preset(const struct fgs__plan *p, uint32_t use,
     struct spans w = { 0 }, v = { 0 };
     const struct span *at = NULL;
     uint64_t tile = 0;
-    uint32_t any = 0;
+    uint32_t any = u->low;
     fgs_result r = FGS_OK;
 
-    while (any < p->stages && !preset(&p->stage[any], use))
+    while (any < u->high && !preset(&p->stage[any], use))
         any++;
-    if (any < p->stages)
+    if (any < u->high)
         r = collect(p, use, 1, FGS__NOWHERE, &w, err);
-    if (any < p->stages && r >= 0)
+    if (any < u->high && r >= 0)
         r = collect(p, use, 0, FGS__NOWHERE, &v, err);
     if (r >= 0)
         at = find_preset(p, use, &w, &v, &tile);

@@ -13,12 +13,34 @@ static const struct fgs__access *writes(const struct fgs__stage *s,
     return NULL;
 }
 
+/* Stages that touch a use: a range, so that a plan of many stages is not walked
+ * for each of its buffers. */
+static void find_ranges(struct fgs__plan *p)
+{
+    for (uint32_t i = 0; i < p->uses; i++) {
+        p->use[i].low = FGS__NOWHERE;
+        p->use[i].high = 0;
+    }
+    for (uint32_t i = 0; i < p->stages; i++) {
+        const struct fgs__stage *s = &p->stage[i];
+
+        for (uint32_t j = 0; j < s->accesses; j++) {
+            struct fgs__use *u = &p->use[s->access[j].use];
+
+            if (u->low == FGS__NOWHERE)
+                u->low = i;
+            u->high = i + 1;
+        }
+    }
+}
+
 /* Edges into one access; counts only where there is no room yet. */
 static void edges_into(struct fgs__plan *p, uint32_t to, uint32_t access)
 {
     const struct fgs__access *a = &p->stage[to].access[access];
 
-    for (uint32_t from = 0; from < p->stages; from++) {
+    for (uint32_t from = p->use[a->use].low; from < p->use[a->use].high;
+         from++) {
         if (from == to || !writes(&p->stage[from], a->use))
             continue;
         if (p->edge)
@@ -116,6 +138,7 @@ fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err)
     uint32_t *rank, *before;
     fgs_result r;
 
+    find_ranges(p);
     all_edges(p);
     p->edge = fgs__zalloc(a, (p->edges + 1) * sizeof *p->edge);
     rank = fgs__zalloc(a, p->stages * sizeof *rank);
@@ -131,6 +154,7 @@ fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err)
     }
     if (r >= 0) {
         permute(p, rank, sorted);
+        find_ranges(p);
         measure(p, before);
     }
     fgs__free(a, rank);

@@ -124,6 +124,7 @@ struct fgs__use {
     int sentinel;              /* an edge over it is ordered by the sentinel  */
     int flagged;               /* by flags                                   */
     int written, read;         /* by a stage                                 */
+    uint32_t low, high;        /* stages [low, high) have those that touch it */
     CUdeviceptr flags;         /* u32[room]                                  */
     uint64_t clean;            /* bit s = slot s holds sentinels only, as far
                                   as `clean_tiles` go                        */
