@@ -19,7 +19,8 @@ static int because(char *why, const char *fmt, ...)
     return 0;
 }
 
-/* Whose chunks are stored once and whole, and never hold the sentinel. */
+/* Whose chunks are stored once and whole, and never hold the sentinel.  The
+ * library's kernels that do so set flags, too. */
 static int stores_whole(const struct fgs__stage *s, const struct fgs__access *a)
 {
     if (!s->role)
@@ -63,7 +64,7 @@ static int flag_possible(const struct fgs__stage *from,
         return because(why, "%s %s", to->name,
                        to->role ? "has no kernel that polls flags (`ordered`)"
                                 : "does not say that it polls flags");
-    if (from->role ? from->role == FGS_ROLE_INIT
+    if (from->role ? !stores_whole(from, out)
                    : !(out->can >> FGS_ORDER_FLAG & 1))
         return because(why, "%s does not set flags", from->name);
     return tile_possible(from, to, why);
