@@ -230,6 +230,7 @@ static fgs_result copy(struct fgs__buffer *b, uint64_t offset, const void *from,
                        void *host, int to, uint64_t bytes, fgs_error *err)
 {
     struct fgs__device *d = b->dev;
+    const char *call = to ? "cuMemcpyHtoD" : "cuMemcpyDtoH";
     fgs_result result;
     CUresult r;
 
@@ -245,7 +246,7 @@ static fgs_result copy(struct fgs__buffer *b, uint64_t offset, const void *from,
     if (!from && !host)
         return fgs__fail(err, FGS_E_NULL, "host is NULL");
     result = FGS__NEED(d, err, FGS__CU_cuMemcpyHtoD, FGS__CU_cuMemcpyDtoH,
-                       FGS__CU_cuEventQuery);
+                       FGS__CU_cuStreamSynchronize, FGS__CU_cuEventQuery);
     if (result < 0)
         return result;
     result = fgs__device_enter(d, err);
@@ -254,11 +255,17 @@ static fgs_result copy(struct fgs__buffer *b, uint64_t offset, const void *from,
     result = fgs__plans_idle(d, b->ptr, b->bytes, b->name, err);
     if (result < 0)
         goto leave;
+    /* From pageable memory the first call returns when the bytes are staged; a
+     * stream that does not wait for the legacy one could start before they are
+     * there (seen on an H200). */
     r = to ? d->cu.cuMemcpyHtoD(b->ptr + offset, from, (size_t)bytes)
            : d->cu.cuMemcpyDtoH(host, b->ptr + offset, (size_t)bytes);
+    if (r == CUDA_SUCCESS && to) {
+        call = "cuStreamSynchronize";
+        r = d->cu.cuStreamSynchronize(NULL);
+    }
     if (r != CUDA_SUCCESS)
-        result = fgs__device_fail(d, err, r,
-                                  to ? "cuMemcpyHtoD" : "cuMemcpyDtoH",
+        result = fgs__device_fail(d, err, r, call,
                                   "buffer '%s', %llu bytes at %llu", b->name,
                                   (unsigned long long)bytes,
                                   (unsigned long long)offset);

@@ -152,6 +152,12 @@ static fgs_result tables(struct fgs__plan *p, fgs_error *err)
                 r = failed(p, err, c, "cuMemcpyHtoD", "tile table");
         }
     }
+    if (r >= 0) { /* staged is not there: see buffer.c */
+        CUresult c = p->dev->cu.cuStreamSynchronize(NULL);
+
+        if (c != CUDA_SUCCESS)
+            r = failed(p, err, c, "cuStreamSynchronize", "tile tables");
+    }
     return r;
 }
 
