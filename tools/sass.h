@@ -67,6 +67,7 @@ struct sass_what {
     bool weak;  /* its copy is meant to be weak                              */
     bool inits; /* it writes the sentinels itself                            */
     bool own;   /* a kernel of the library                                   */
+    bool ahead; /* its next tiles are copied while it uses one               */
     bool staged; /* it has a ring of stages                                  */
     bool pair;   /* of a cluster of two blocks                               */
     bool two;    /* a stage has two operands                                 */

@@ -167,7 +167,7 @@ enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
        DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256, ONE = 512,
        TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192,
-       PAIR = 16384, ROWS = 32768 };
+       PAIR = 16384, ROWS = 32768, AHEAD = 65536 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -231,6 +231,8 @@ static int conditions(const struct sass_what *w)
         have |= ROWS;
     if (w->own)
         have |= OWN;
+    if (w->ahead)
+        have |= AHEAD;
     if (!w->twin)
         have |= HAND;
     /* a float with -0 for its sentinel: the sign bit alone */
@@ -379,6 +381,7 @@ const char *sass_guess(const struct sass_entry *e, struct sass_what *w)
     for (engine = FGS_ENGINE_AUTO + 1; engine < FGS_ENGINE_COUNT; engine++)
         if (!w->engine && strstr(e->name, fgs_engine_name(engine)))
             w->engine = engine;
+    w->ahead = strstr(e->name, "async_stages");
     if (w->role && (!sass_loads(w) || w->engine))
         return "by its name";
     for (i = 0; i < sizeof signs / sizeof signs[0]; i++) {
