@@ -1,0 +1,57 @@
+#!/bin/sh
+# test_tool_pipeline.sh -- fgs run --pipeline: digests, leaks, refusals
+. tests/lib.sh
+
+export FGS_PROVIDER=sim
+digest=4b987ad400b87e9a # of the plan, by every engine
+
+run()
+{
+    name=$1
+    shift
+    "$FGS" run --provider sim "$@" > "$tmp/out" 2> "$tmp/err"
+    grep -q "^digest     $digest" "$tmp/out" && ok "$name" ||
+        not_ok "$name" "$(cat "$tmp/out" "$tmp/err" | head -n 4)"
+}
+
+for n in 1 2 5 8; do
+    run "double_buffer_of_$n" --pipeline double-buffer --stages $n \
+        --slow-producer 2000
+done
+for e in poll bulk report; do
+    run "fused_by_$e" --pipeline fused --engine $e --rounds 3
+done
+digest=$("$FGS" run --provider sim --pipeline histogram --seed 3 \
+    2> "$tmp/err" | sed -n 's/^digest *//p')
+for p in global global_gpu direct; do
+    run "histogram_$p" --pipeline histogram --seed 3 --private $p
+done
+
+# refuse NAME WORDS OPTIONS...: exit 1 or 2 and a sentence
+refuse()
+{
+    name=$1 words=$2
+    shift 2
+    "$FGS" run --provider sim "$@" > "$tmp/out" 2> "$tmp/err"
+    code=$?
+    { [ $code = 1 ] || [ $code = 2 ]; } && grep -q "$words" "$tmp/err" &&
+        ok "$name" || not_ok "$name" "exit $code: $(tail -n 1 "$tmp/err")"
+}
+refuse unknown_pipeline 'is none of .*double-buffer' --pipeline nope
+refuse too_many_stages 'has 1 to 8 stages, not 9' --pipeline double-buffer \
+    --stages 9
+refuse foreign_option 'does not take it' --pipeline double-buffer --bins 4
+refuse foreign_engine 'serves poll, not "bulk"' --pipeline histogram \
+    --engine bulk
+refuse odd_width 'is no positive number' --pipeline histogram --width 0
+refuse too_many_bins 'take --private global' --pipeline histogram \
+    --bins 100000
+refuse not_resident 'cannot be resident at once' --pipeline fused \
+    --blocks 100000
+refuse one_block 'a producer and a consumer block' --pipeline fused --blocks 1
+refuse leak_is_told "tile 9 chunk 5 (.*kept its sentinel" \
+    --pipeline double-buffer --inject leak:9:5 --bound-ms 3
+grep -q 'tile 9, chunk 5, stage' "$tmp/out" &&
+    grep -q 'alive: a healthy round' "$tmp/out" && ok leak_has_its_stage ||
+    not_ok leak_has_its_stage "$(head -n 3 "$tmp/out")"
+end
