@@ -24,8 +24,8 @@ static void follow(struct fgs__plan *p, uint64_t *value, uint32_t use)
 static int taken(const struct fgs__plan *p, uint32_t stage, uint32_t access,
                  fgs_order order)
 {
-    for (uint32_t i = 0; i < p->edges; i++) {
-        if (p->edge[i].to == stage && p->edge[i].access == access &&
+    for (uint32_t i = p->stage[stage].in; i < p->stage[stage].in_end; i++) {
+        if (p->edge[i].access == access &&
             p->edge[i].taken == order)
             return 1;
     }

@@ -51,11 +51,10 @@ static const struct fgs__stage *before(const struct fgs__plan *p,
 static const struct fgs__edge *holds_back(const struct fgs__plan *p,
                                           uint32_t stage)
 {
-    for (uint32_t i = 0; i < p->edges; i++) {
+    for (uint32_t i = p->stage[stage].in; i < p->stage[stage].in_end; i++) {
         const struct fgs__edge *e = &p->edge[i];
 
-        if (e->to != stage ||
-            p->stage[e->from].stream != p->stage[stage].stream)
+        if (p->stage[e->from].stream != p->stage[stage].stream)
             continue;
         if (e->taken == FGS_ORDER_STREAM)
             return e;
@@ -117,9 +116,8 @@ static void serial(struct fgs__plan *p, uint32_t stage)
                  s->entry, before(p, s)->entry);
     }
     say(s, "programmatic serialization %s: %s", no ? "left out" : "set", why);
-    for (uint32_t i = 0; i < p->edges; i++) {
-        if (p->edge[i].to == stage &&
-            p->stage[p->edge[i].from].stream == s->stream)
+    for (uint32_t i = s->in; i < s->in_end; i++) {
+        if (p->stage[p->edge[i].from].stream == s->stream)
             p->edge[i].cross = no ? FGS__CROSS_STREAM : FGS__CROSS_SERIAL;
     }
     if (stage != p->main_stage)

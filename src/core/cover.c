@@ -308,6 +308,7 @@ static fgs_result drop_edges(struct fgs__plan *p, uint32_t use, fgs_error *err)
             p->edge[n++] = p->edge[i];
     }
     p->edges = n;
+    fgs__plan_index(p);
     return r;
 }
 

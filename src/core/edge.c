@@ -1,6 +1,8 @@
 /* edge.c -- who waits for whom, and in which order stages are launched */
 #include "core/plan.h"
 
+#include <stdlib.h>
+
 /* ---------------------------------------------------------------- edges -- */
 
 static const struct fgs__access *writes(const struct fgs__stage *s,
@@ -113,6 +115,30 @@ static void permute(struct fgs__plan *p, const uint32_t *rank,
     }
 }
 
+static int by_end(const void *a, const void *b)
+{
+    const struct fgs__edge *x = a, *y = b;
+
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return (x->access > y->access) - (x->access < y->access);
+}
+
+void fgs__plan_index(struct fgs__plan *p)
+{
+    uint32_t i = 0;
+
+    qsort(p->edge, p->edges, sizeof *p->edge, by_end);
+    for (uint32_t s = 0; s < p->stages; s++) {
+        p->stage[s].in = i;
+        while (i < p->edges && p->edge[i].to == s)
+            i++;
+        p->stage[s].in_end = i;
+    }
+}
+
 /* The longest path: an edge leads upwards. */
 static void measure(struct fgs__plan *p, uint32_t *deep)
 {
@@ -120,10 +146,10 @@ static void measure(struct fgs__plan *p, uint32_t *deep)
     for (uint32_t s = 0; s < p->stages; s++)
         deep[s] = 1;
     for (uint32_t s = 0; s < p->stages; s++) {
-        for (uint32_t i = 0; i < p->edges; i++) {
+        for (uint32_t i = p->stage[s].in; i < p->stage[s].in_end; i++) {
             const struct fgs__edge *e = &p->edge[i];
 
-            if (e->to == s && deep[e->from] >= deep[s])
+            if (deep[e->from] >= deep[s])
                 deep[s] = deep[e->from] + 1;
         }
         if (deep[s] > p->depth)
@@ -154,6 +180,7 @@ fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err)
     }
     if (r >= 0) {
         permute(p, rank, sorted);
+        fgs__plan_index(p);
         find_ranges(p);
         measure(p, before);
     }

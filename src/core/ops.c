@@ -200,18 +200,15 @@ static int add_waits(struct list *l, uint32_t stage)
     struct fgs__plan *p = l->p;
     int any = 0;
 
-    for (uint32_t i = 0; i < p->edges; i++) {
+    for (uint32_t i = p->stage[stage].in; i < p->stage[stage].in_end; i++) {
         const struct fgs__edge *e = &p->edge[i];
         const uint32_t *slot;
-        uint32_t j = 0;
+        uint32_t j = p->stage[stage].in;
 
-        if (e->to != stage)
-            continue;
         slot = event_slot(&p->stage[e->from], e->cross);
         if (!slot)
             continue;
-        while (j < i && !(p->edge[j].to == stage &&
-                          p->edge[j].from == e->from &&
+        while (j < i && !(p->edge[j].from == e->from &&
                           p->edge[j].cross == e->cross))
             j++;
         if (j < i)

@@ -170,10 +170,10 @@ static int fills_device(const struct fgs__plan *p, const struct fgs__edge *e)
 static int fits_others(const struct fgs__plan *p, const struct fgs__edge *e,
                        fgs_order o)
 {
-    for (uint32_t i = 0; i < p->edges; i++) {
+    for (uint32_t i = p->stage[e->to].in; i < p->stage[e->to].in_end; i++) {
         const struct fgs__edge *x = &p->edge[i];
 
-        if (x == e || x->to != e->to || x->taken == FGS_ORDER_AUTO ||
+        if (x == e || x->taken == FGS_ORDER_AUTO ||
             x->taken == FGS_ORDER_STREAM || o == FGS_ORDER_STREAM)
             continue;
         if ((x->taken == FGS_ORDER_SENTINEL) != (o == FGS_ORDER_SENTINEL))
@@ -233,11 +233,9 @@ static fgs_result take_kernel(struct fgs__plan *p, uint32_t stage,
     struct fgs__stage *s = &p->stage[stage];
     const struct fgs__edge *check = NULL, *plain = NULL;
 
-    for (uint32_t i = 0; i < p->edges; i++) {
+    for (uint32_t i = s->in; i < s->in_end; i++) {
         const struct fgs__edge *e = &p->edge[i];
 
-        if (e->to != stage)
-            continue;
         if (e->taken == FGS_ORDER_SENTINEL)
             check = e;
         else if (e->taken != FGS_ORDER_STREAM)

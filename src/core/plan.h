@@ -91,6 +91,7 @@ struct fgs__stage {
     uint32_t stream;           /* index into plan->stream                    */
     int32_t priority;
     uint32_t domain;
+    uint32_t in, in_end;       /* edges that end here, of plan->edge          */
     uint32_t fills;            /* the use that it fills; NOWHERE = none      */
     /* Its launch. */
     struct fgs__args args;     /* of a library's kernel                      */
@@ -263,6 +264,9 @@ fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
                          const char *what, uint32_t *index, fgs_error *err);
 fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
                            const fgs_stage_desc *d, fgs_error *err);
+
+/* edge.c: edges by the stage that they end in: its `in`. */
+void fgs__plan_index(struct fgs__plan *p);
 
 /* edge.c: edges of the accesses; stages into launch order.  FGS_E_PLAN: a
  * cycle. */
