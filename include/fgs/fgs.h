@@ -629,8 +629,8 @@ FGS_API fgs_result fgs_ref_transform(const void *in, void *out,
 /*
  * What the histograms add to counts[bins + 3] for floats of any alignment: bin
  * k holds v / width from k to below k + 1; behind the bins, values below 0,
- * from bins * width on, and NaN.  FGS_E_SIZE: no bins or too many, or a width that
- * is not positive and finite.
+ * from bins * width on, and NaN.  FGS_E_SIZE: no bins or too many, or a width
+ * that is not positive and finite.
  */
 enum { FGS_BINS_MAX = 1 << 24 };
 FGS_API fgs_result fgs_ref_histogram(const void *in, uint64_t count,
