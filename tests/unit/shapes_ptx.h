@@ -203,6 +203,9 @@ static const char *const shapes_writer[] = {
     "    ld.param.u64 %ctl, [p_ctl];\n"                                        \
     "    ld.param.u64 %rec, [p_rec];\n"                                        \
     "    ld.param.u64 %bound, [p_bound_ns];\n"                                 \
+    "    ld.param.u32 %x, [p_early];\n"                                        \
+    "    setp.ne.u32 %p, %x, 0;\n"                                             \
+    "    @%p griddepcontrol.wait;\n"                                           \
     "    mov.u32 %s_tile0, s_tile;\n"                                          \
     "    mov.u32 %bar, s_bar;\n"                                               \
     "    mov.b32 %parity, 0;\n"                                                \
@@ -265,6 +268,7 @@ static const char *const shapes_writer[] = {
  * the box, what the copy filled in too.  p_swizzle: bits of a chunk's address
  * that the swizzle turns.  What a thread other than the one that copies would
  * do to shared memory before the next copy is a read behind a barrier.
+ * p_early: it waits for the writer's grid before it loads.
  */
 static const char *const shapes_reader[] = {
     ".version 8.6\n"
@@ -275,7 +279,7 @@ static const char *const shapes_reader[] = {
     "    .param .u64 p_out, .param .align 16 .b8 p_geom[80],\n"
     "    .param .u64 p_table, .param .u32 p_sentinel,\n"
     "    .param .u32 p_swizzle, .param .u64 p_ctl, .param .u64 p_rec,\n"
-    "    .param .u64 p_bound_ns)\n"
+    "    .param .u64 p_bound_ns, .param .u32 p_early)\n"
     "{\n"
     REGISTERS
     "    .shared .align 8 .b64 s_bar;\n"

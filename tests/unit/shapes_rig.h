@@ -293,9 +293,9 @@ struct pair {
     fgs_buffer *in, *mid, *out, *table[2];
     fgs_box wbox, rbox;
     struct map map;
-    uint32_t fill, late, sentinel, turn;
+    uint32_t fill, late, sentinel, turn, early;
     uint64_t none;
-    fgs_arg wargs[6], rargs[9];
+    fgs_arg wargs[6], rargs[10];
     CUfunction writer, reader;
 };
 
@@ -321,7 +321,7 @@ static inline void pass(struct pair *p)
     fgs_arg r[] = { VALUE(p->map), HELD(p->out), VALUE(p->r), VALUE(p->none),
                     VALUE(p->sentinel), VALUE(p->turn),
                     { .kind = FGS_ARG_CTL }, { .kind = FGS_ARG_REC },
-                    { .kind = FGS_ARG_BOUND_NS } };
+                    { .kind = FGS_ARG_BOUND_NS }, VALUE(p->early) };
 
     memcpy(p->wargs, w, sizeof w);
     memcpy(p->rargs, r, sizeof r);
@@ -384,7 +384,7 @@ static inline void connect(struct pair *p, uint32_t writers, uint32_t readers)
     net.access[0][1] = (fgs_access){ .buffer = p->mid, .write = 1,
                                      .can = BY_SENTINEL, .box = &p->wbox,
                                      .padding = p->s.written };
-    s = own("read", p->reader, p->rargs, 9, readers);
+    s = own("read", p->reader, p->rargs, 10, readers);
     s->waits = FGS_WAITS_LAST;
     s->shared_bytes = box_bytes(&p->r);
     net.access[1][0] = (fgs_access){ .buffer = p->mid, .can = BY_SENTINEL,
@@ -444,6 +444,8 @@ static inline void run(struct pair *p, fgs_order o, uint32_t seed,
 
     assert_true(in && want && got);
     net.access[1][0].order = o;
+    p->early = o == FGS_ORDER_PDL;
+    net.stage[1].waits = p->early ? FGS_WAITS_FIRST : FGS_WAITS_LAST;
     RIG_OK(net_compose(&net, &err), err);
     RIG_OK(fgs_plan_get_edge(net.plan, 0, &e, &err), err);
     assert_int_equal(e.taken, o);
@@ -473,7 +475,8 @@ static inline void by_each_order(struct pair *p, const uint32_t *box)
 {
     for (uint32_t seed = 1; seed <= 3; seed++) {
         run(p, FGS_ORDER_SENTINEL, seed, box);
-        run(p, FGS_ORDER_STREAM, seed + 10, box);
+        run(p, FGS_ORDER_PDL, seed + 10, box);
+        run(p, FGS_ORDER_STREAM, seed + 20, box);
     }
 }
 

@@ -21,7 +21,7 @@ static const char *const shapes_cluster_reader[] = {
     "    .param .u64 p_out, .param .align 16 .b8 p_geom[80],\n"
     "    .param .u64 p_table, .param .u32 p_sentinel,\n"
     "    .param .u32 p_swizzle, .param .u64 p_ctl, .param .u64 p_rec,\n"
-    "    .param .u64 p_bound_ns)\n"
+    "    .param .u64 p_bound_ns, .param .u32 p_early)\n"
     "{\n"
     REGISTERS
     READER_REGISTERS

@@ -56,7 +56,7 @@ static void two_dimensions_of_f16_swizzled_32(void **state)
 static void three_dimensions_of_f32_swizzled_32(void **state)
 {
     (void)state;
-    one(SHAPE(F32, 3, .dims = LIST(9, 5, 7), .pitch = LIST(48, 256),
+    one(SHAPE(F32, 3, .dims = LIST(9, 5, 7), .pitch = LIST(48, 288),
               .write = LIST(9, 5, 2), .read = LIST(8, 3, 4), .swizzle = 1), 2);
 }
 
