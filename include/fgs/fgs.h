@@ -743,7 +743,8 @@ typedef struct fgs_receipt {
     const char *assembled_by;
     int32_t ptx_version;
     char ptx_target[16];
-    const char *note;       /* what was substituted and why, "" = nothing    */
+    const char *note;       /* what was substituted and why, and which files of
+                               ptx_dir were not read; "" = nothing           */
     uint64_t elapsed_ns;    /* device time from the first fill to the end    */
     uint64_t compiled;      /* results that NVRTC and nvJitLink made for the
                                kernels, reloads included                     */

@@ -49,9 +49,7 @@ static size_t set_headers(struct job *j)
     size_t n = 0;
 
     for (const struct fgs__embedded *e = fgs__embedded; e->name; e++) {
-        size_t len = strlen(e->name);
-
-        if (len < 4 || strcmp(e->name + len - 4, ".cuh"))
+        if (!fgs__text_is_header(e->name))
             continue;
         assert(n < FGS__NVRTC_HEADERS);
         j->header[n] = e->text;

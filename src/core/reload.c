@@ -118,13 +118,17 @@ static fgs_result reload(struct fgs__kernel *k, int watch, fgs_error *err)
 void fgs__kernel_watch(struct fgs__kernel *k)
 {
     struct fgs__device *d = k->dev;
-    struct fgs__stamp now;
+    struct fgs__stamp was, now;
     int same;
 
-    fgs__text_stamp(&now, k->stem, &k->shape, d->ptx_dir);
+    if (!d->ptx_dir[0])
+        return;
     pthread_mutex_lock(&d->lock);
-    same = !memcmp(&now, &k->stamp, sizeof now);
+    was = k->stamp;
     pthread_mutex_unlock(&d->lock);
+    now = was;
+    fgs__text_stamp_again(&now, k->stem, &k->shape, d->ptx_dir);
+    same = !memcmp(&now, &was, sizeof now);
     if (!same)
         reload(k, 1, NULL);
 }

@@ -59,11 +59,19 @@ static fgs_result prepare(struct fgs__plan *p, fgs_error *err)
 
 /* --------------------------------------------------------------- texts -- */
 
-/* The main kernel's own note, and what the watch kept of any kernel. */
+static void append(struct fgs__plan *p, const char *note)
+{
+    size_t n = strlen(p->note);
+
+    if (note[0])
+        snprintf(p->note + n, sizeof p->note - n, "%s%s", n ? "; " : "",
+                 note);
+}
+
+/* The main kernel's own note, and of any kernel which files of the folder were
+ * not read, and what the watch kept. */
 static void write_note(struct fgs__plan *p)
 {
-    size_t size = sizeof p->note, n;
-
     p->note[0] = '\0';
     for (uint32_t i = 0; i < p->stages; i++) {
         struct fgs__kernel *k;
@@ -72,12 +80,10 @@ static void write_note(struct fgs__plan *p)
             fgs__kernel_get(&k, p->stage[i].handle, p->stage[i].entry,
                             NULL) < 0)
             continue;
-        n = strlen(p->note);
-        if (i == p->main_stage && k->note[0])
-            snprintf(p->note + n, size - n, "%s%s", n ? "; " : "", k->note);
-        n = strlen(p->note);
-        if (k->kept[0])
-            snprintf(p->note + n, size - n, "%s%s", n ? "; " : "", k->kept);
+        if (i == p->main_stage)
+            append(p, k->note);
+        append(p, k->text.note);
+        append(p, k->kept);
     }
 }
 

@@ -7,8 +7,7 @@
 
 static const char mark[] = "@INCLUDE ";
 
-/* The next line that includes, from `at` on; its name and its end. */
-static const char *find(const char *at, char name[64], const char **end)
+const char *fgs__include_next(const char *at, char name[64], const char **end)
 {
     size_t n;
 
@@ -91,7 +90,7 @@ fgs_result fgs__text_include(struct fgs__text *t, const struct fgs__vars *vars,
     const char *at = t->text, *end;
     char name[64];
 
-    while ((at = find(at, name, &end))) {
+    while ((at = fgs__include_next(at, name, &end))) {
         struct fgs__part *p = &t->part[t->parts];
         size_t offset = (size_t)(at - t->text), len = 0;
         char *raw, *piece = NULL;

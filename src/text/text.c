@@ -6,9 +6,7 @@
 #include "table/table.h"
 #include "text/embed.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -20,8 +18,7 @@ struct ask {
     const struct fgs__shape *shape;
 };
 
-/* A stem is part of a file name, never a path. */
-static int is_stem(const char *s)
+int fgs__text_is_stem(const char *s)
 {
     static const char good[] = "abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -73,19 +70,6 @@ static fgs_result read_in(struct fgs__text *t, char **raw, size_t *len,
     return r;
 }
 
-/* What is behind the stem in the name of its own file: STEM.ptx, for another
- * element than f32 STEM.ELEMENT.ptx, for CUDA C++ STEM.cu. */
-static void own_ext(const struct ask *ask, char ext[32])
-{
-    if (ask->shape->language == FGS_LANGUAGE_CUDA)
-        snprintf(ext, 32, ".cu");
-    else if (ask->shape->element != FGS_ELEMENT_F32)
-        snprintf(ext, 32, ".%s.ptx",
-                 fgs_element_get_info(ask->shape->element)->name);
-    else
-        snprintf(ext, 32, ".ptx");
-}
-
 /* The stem's own PTX out of DIR as it stands, when it is there. */
 static fgs_result load_plain(struct fgs__text *t, const struct ask *ask,
                              fgs_error *err)
@@ -93,7 +77,7 @@ static fgs_result load_plain(struct fgs__text *t, const struct ask *ask,
     char ext[32];
     fgs_result r;
 
-    own_ext(ask, ext);
+    fgs__text_own(ask->shape, ext);
     r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ext, err);
 
     if (r < 0 || !t->text)
@@ -114,12 +98,6 @@ static fgs_result expand(struct fgs__text *t, const struct fgs__variant *v,
     return r < 0 ? r : fgs__text_include(t, &vars, ask->dir, err);
 }
 
-/* "bulk_consume.cu" of "bulk_consume.ptx.in". */
-static void twin_of(const struct fgs__variant *v, char name[64])
-{
-    snprintf(name, 64, "%.*s.cu", (int)strcspn(v->file, "."), v->file);
-}
-
 /* CUDA C++ out of DIR: STEM.cu, else the twin. */
 static fgs_result load_source(struct fgs__text *t, const struct ask *ask,
                               const struct fgs__variant *v, fgs_error *err)
@@ -127,10 +105,10 @@ static fgs_result load_source(struct fgs__text *t, const struct ask *ask,
     char name[64], ext[32];
     fgs_result r;
 
-    own_ext(ask, ext);
+    fgs__text_own(ask->shape, ext);
     r = read_in(t, &t->text, &t->len, ask->dir, ask->stem, ext, err);
     if (r == FGS_OK && !t->text && v) {
-        twin_of(v, name);
+        fgs__text_twin(v, name);
         r = read_in(t, &t->text, &t->len, ask->dir, name, "", err);
     }
     if (r < 0 || !t->text)
@@ -163,7 +141,7 @@ static fgs_result load_embedded(struct fgs__text *t,
     char name[64];
 
     if (cuda) {
-        twin_of(v, name);
+        fgs__text_twin(v, name);
         file = name;
     }
     while (e->name && strcmp(e->name, file))
@@ -196,6 +174,19 @@ static fgs_result check_cc(const struct fgs__variant *v, int cc,
                      cc / 10, cc % 10);
 }
 
+static fgs_result unknown(const struct ask *ask, fgs_error *err)
+{
+    char ext[32];
+
+    if (!ask->dir)
+        return fgs__fail(err, FGS_E_INVAL, "there is no kernel text %s",
+                         ask->stem);
+    fgs__text_own(ask->shape, ext);
+    return fgs__fail(err, FGS_E_INVAL,
+                     "there is no kernel text %s, nor a file %s%s in %s",
+                     ask->stem, ask->stem, ext, ask->dir);
+}
+
 static fgs_result load(struct fgs__text *t, const struct ask *ask,
                        fgs_error *err)
 {
@@ -211,10 +202,7 @@ static fgs_result load(struct fgs__text *t, const struct ask *ask,
             return r;
     }
     if (!v)
-        return fgs__fail(err, FGS_E_INVAL, "there is no kernel text %s%s%s",
-                         ask->stem,
-                         ask->dir ? ", nor a file of that name in " : "",
-                         ask->dir ? ask->dir : "");
+        return unknown(ask, err);
     r = check_cc(v, ask->cc, err);
     if (r == FGS_OK)
         r = fgs__variant_takes(v, ask->shape, ask->cc, err);
@@ -237,7 +225,7 @@ fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
 
     memset(out, 0, sizeof *out);
     out->alloc = *a;
-    if (!is_stem(stem))
+    if (!fgs__text_is_stem(stem))
         return fgs__fail(err, FGS_E_INVAL,
                          "\"%.100s\" cannot be the stem of a kernel text: "
                          "letters, digits, _ and - only",
@@ -245,53 +233,9 @@ fgs_result fgs__text_load(struct fgs__text *out, const char *stem, int cc,
     r = load(out, &ask, err);
     if (r < 0)
         fgs__text_free(out);
+    else if (ask.dir)
+        fgs__text_unread(out, stem, ask.shape, ask.dir);
     return r;
-}
-
-/* A path that is longer than the system takes is no file. */
-static void stamp_file(struct fgs__file_stamp *s, const char *dir,
-                       const char *name, const char *ext)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, ext);
-
-    memset(s, 0, sizeof *s);
-    if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) < 0)
-        return;
-    s->there = 1;
-    s->device = (uint64_t)st.st_dev;
-    s->inode = (uint64_t)st.st_ino;
-    s->size = (uint64_t)st.st_size;
-    s->mtime_s = (uint64_t)st.st_mtim.tv_sec;
-    s->mtime_ns = (uint64_t)st.st_mtim.tv_nsec;
-}
-
-void fgs__text_stamp(struct fgs__stamp *out, const char *stem,
-                     const struct fgs__shape *shape, const char *ptx_dir)
-{
-    const struct ask ask = { stem, ptx_dir, 0, shape };
-    const struct fgs__variant *v = fgs__variant_find(stem);
-    char name[64], ext[32];
-    size_t n = 2;
-
-    memset(out, 0, sizeof *out);
-    if (!ptx_dir || !*ptx_dir || !is_stem(stem))
-        return;
-    own_ext(&ask, ext);
-    stamp_file(&out->file[0], ptx_dir, stem, ext);
-    if (!v)
-        return;
-    snprintf(name, sizeof name, "%s", v->file);
-    if (shape->language == FGS_LANGUAGE_CUDA)
-        twin_of(v, name);
-    stamp_file(&out->file[1], ptx_dir, name, "");
-    for (const struct fgs__embedded *e = fgs__embedded; e->name; e++) {
-        if (!strstr(e->name, ".ptx.inc"))
-            continue;
-        assert(n < FGS__TEXT_FILES);
-        stamp_file(&out->file[n++], ptx_dir, e->name, "");
-    }
 }
 
 void fgs__text_free(struct fgs__text *t)

@@ -70,6 +70,8 @@ struct fgs__text {
                     not say otherwise                                        */
     struct fgs__part part[FGS__TEXT_PARTS];
     size_t parts;
+    char note[400]; /* files of the folder that look as if they were meant and
+                       are not read; "" = none                               */
     fgs_allocator alloc;
 };
 
@@ -111,17 +113,34 @@ fgs_result fgs__text_of_desc(struct fgs__text *out, struct fgs__shape *shape,
 fgs_result fgs__text_give(const struct fgs__text *t, const char *stem,
                           char *buf, size_t *size, fgs_error *err);
 
-/* The state of the files that a stem's text is looked for in: equal stamps,
- * unchanged files.  A text that was renamed over another differs by its inode,
- * whatever its time is. */
-enum { FGS__TEXT_INCLUDES = 24, FGS__TEXT_FILES = 2 + FGS__TEXT_INCLUDES };
+/*
+ * The state of the files that a stem's text is looked for in, of those that
+ * would be told as unread, and of those that a file of the folder includes:
+ * equal stamps, unchanged files.  A text that was renamed over another differs
+ * by its inode, whatever its time is.
+ */
+enum {
+    FGS__TEXT_FILES = 64,
+    FGS__TEXT_MORE = 32,      /* files that are included, beside ptx/'s       */
+    FGS__TEXT_NAME = 128      /* of such a file, from the folder on           */
+};
 struct fgs__stamp {
     struct fgs__file_stamp {
         uint64_t there, device, inode, size, mtime_s, mtime_ns;
-    } file[FGS__TEXT_FILES];
+    } file[FGS__TEXT_FILES], more[FGS__TEXT_MORE];
+    char name[FGS__TEXT_MORE][FGS__TEXT_NAME];
+    uint32_t count, lost;     /* names; files past what there is room for     */
 };
-void fgs__text_stamp(struct fgs__stamp *out, const char *stem,
-                     const struct fgs__shape *shape, const char *ptx_dir);
+
+/* Look at the files, and for those that are included.  FGS_E_NOMEM; a file
+ * that cannot be read is left to fgs__text_load.  stamp.c */
+fgs_result fgs__text_stamp(struct fgs__stamp *out, const char *stem,
+                           const struct fgs__shape *shape, const char *ptx_dir,
+                           const fgs_allocator *a, fgs_error *err);
+/* The same files again, the ones included by the names of `s`. */
+void fgs__text_stamp_again(struct fgs__stamp *s, const char *stem,
+                           const struct fgs__shape *shape,
+                           const char *ptx_dir);
 
 /* ----------------------------------------------- parts, for their tests -- */
 
@@ -178,6 +197,36 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
                               const struct fgs__shape *s, int cc,
                               fgs_error *err);
 
+/* Letters, digits, _ and -: a part of a file's name, never a path. */
+int fgs__text_is_stem(const char *s);
+/* What is behind the stem in the name of its own file: STEM.ptx, for another
+ * element than f32 STEM.ELEMENT.ptx, for CUDA C++ STEM.cu.  dir.c */
+void fgs__text_own(const struct fgs__shape *shape, char ext[32]);
+/* "bulk_consume.cu" of "bulk_consume.ptx.in". */
+void fgs__text_twin(const struct fgs__variant *v, char name[64]);
+
+/* A file of a folder that belongs to a stem, and when it is not read although
+ * it is there.  dir.c */
+enum fgs__file_use {
+    FGS__USE_OWN,      /* it is the text                                     */
+    FGS__USE_TEMPLATE, /* the text is made of it, when there is no own one   */
+    FGS__USE_OTHER,    /* another element's or language's; only told when
+                          nothing of the folder is the text                  */
+    FGS__USE_ELEMENT,  /* told when there is no own one                      */
+    FGS__USE_NEVER
+};
+struct fgs__dir_file {
+    enum fgs__file_use use;
+    char name[FGS__TEXT_NAME];
+};
+enum { FGS__DIR_FILES = 8 };
+size_t fgs__dir_files(struct fgs__dir_file file[FGS__DIR_FILES],
+                      const char *stem, const struct fgs__shape *shape);
+int fgs__text_is_header(const char *name); /* of CUDA C++, in ptx/ or beside */
+/* Write t->note. */
+void fgs__text_unread(struct fgs__text *t, const char *stem,
+                      const struct fgs__shape *shape, const char *dir);
+
 /* All tokens of a variant of a shape on a device of compute capability cc. */
 enum { FGS__VARS_MAX = 192, FGS__VALUE_MAX = 64 };
 struct fgs__vars {
@@ -198,5 +247,7 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
 fgs_result fgs__text_include(struct fgs__text *t, const struct fgs__vars *vars,
                              const char *dir, fgs_error *err);
 void fgs__text_drop_parts(struct fgs__text *t);
+/* The next line that includes, from `at` on, NULL = none; its name, its end. */
+const char *fgs__include_next(const char *at, char name[64], const char **end);
 
 #endif

@@ -49,7 +49,9 @@ static int drop_dir(void **state)
 {
     static const char *const names[] = {
         "poll_consume.ptx", "poll_consume.ptx.in", "scale_produce.ptx.in",
-        "mine.ptx", "file", "use.ptx.inc",
+        "mine.ptx", "file", "use.ptx.inc", "poll_consume.f16.ptx",
+        "poll_consume.f32.ptx", "poll_consume.cu", "mine.cu", "role.cuh",
+        "poll_consume.f16.cu", "scale_produce_leak.ptx.in",
     };
 
     (void)state;
@@ -225,6 +227,85 @@ static void unreadable_file_is_an_error_that_names_it(void **state)
     }
 }
 
+/* The notes of what lies there and is not read, one row each, the files of the
+ * rows before still there where `more` says so. */
+static void file_that_is_not_read_is_told(void **state)
+{
+    static const struct {
+        const char *put, *stem, *note;
+        fgs_element element;
+        fgs_language language;
+        int more;
+    } row[] = {
+        { "poll_consume.ptx", "poll_consume", "poll_consume.ptx (the text is "
+          "<poll_consume.ptx>; a file that is would be poll_consume.f16.ptx)",
+          FGS_ELEMENT_F16, FGS_LANGUAGE_PTX, 0 },
+        { "poll_consume.ptx.in", "poll_consume", "poll_consume.ptx (the text "
+          "is poll_consume.ptx.in; a file that is would be "
+          "poll_consume.f16.ptx)", FGS_ELEMENT_F16, FGS_LANGUAGE_PTX, 1 },
+        { "poll_consume.f16.ptx", "poll_consume", "poll_consume.ptx.in (the "
+          "text is poll_consume.f16.ptx)",
+          FGS_ELEMENT_F16, FGS_LANGUAGE_PTX, 1 },
+        { "poll_consume.f16.ptx", "poll_consume", NULL, 0, 0, 0 },
+        { "poll_consume.f32.ptx", "poll_consume", "poll_consume.f32.ptx (the "
+          "text is <poll_consume.ptx>; a file that is would be "
+          "poll_consume.ptx)", 0, 0, 0 },
+        { "poll_consume.cu", "poll_consume", "poll_consume.cu (the text is "
+          "<poll_consume.ptx>; a file that is would be poll_consume.ptx)",
+          0, 0, 0 },
+        { "poll_consume.ptx", "poll_consume", NULL, 0, 0, 1 },
+        { "poll_consume.f16.cu", "poll_consume", "poll_consume.f16.cu (the "
+          "text is poll_consume.cu)", FGS_ELEMENT_F16, FGS_LANGUAGE_CUDA, 1 },
+        { "poll_consume.ptx.in", "poll_consume", "poll_consume.ptx.in (the "
+          "text is <poll_consume.cu>; a file that is would be "
+          "poll_consume.cu)", FGS_ELEMENT_F16, FGS_LANGUAGE_CUDA, 0 },
+        { "role.cuh", "poll_consume", "role.cuh (the text is "
+          "<poll_consume.cu>; a file that is would be poll_consume.cu)",
+          0, FGS_LANGUAGE_CUDA, 0 },
+        { "role.cuh", "poll_consume", NULL, 0, FGS_LANGUAGE_PTX, 0 },
+        { "scale_produce_leak.ptx.in", "scale_produce_leak",
+          "scale_produce_leak.ptx.in (the text is <scale_produce_leak.ptx>; "
+          "a file that is would be scale_produce_leak.ptx)", 0, 0, 0 },
+        { "mine.ptx", "mine", NULL, 0, 0, 0 },
+        { "mine.cu", "mine", NULL, 0, 0, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct fgs__shape shape = fgs__shape_default;
+        char want[400] = "";
+        struct fgs__text t;
+
+        for (size_t j = 0; !row[i].more && j < i; j++)
+            (void)remove(in_dir(row[j].put));
+        put_file(row[i].put, "x", 1);
+        shape.element = row[i].element;
+        shape.language = row[i].language;
+        assert_int_equal(fgs__text_load(&t, row[i].stem, 90, &shape, dir,
+                                        &counted, NULL), FGS_OK);
+        if (row[i].note)
+            snprintf(want, sizeof want, "not read in %s: %s", dir,
+                     row[i].note);
+        assert_string_equal(t.note, want);
+        fgs__text_free(&t);
+    }
+}
+
+/* The file that would be found, where a stem of one's own has another. */
+static void missing_file_of_an_element_is_named(void **state)
+{
+    struct fgs__shape shape = fgs__shape_default;
+    struct fgs__text t;
+    fgs_error err;
+
+    (void)state;
+    put_file("mine.ptx", "", 0);
+    shape.element = FGS_ELEMENT_F16;
+    assert_int_equal(fgs__text_load(&t, "mine", 90, &shape, dir, &counted,
+                                    &err), FGS_E_INVAL);
+    assert_non_null(strstr(err.text, "mine.f16.ptx in "));
+}
+
 static void missing_directory_is_an_error(void **state)
 {
     struct fgs__text t;
@@ -303,6 +384,8 @@ int main(void)
         IN_DIR(bad_file_that_is_included_is_named),
         IN_DIR(bad_template_is_named_with_its_place),
         IN_DIR(unreadable_file_is_an_error_that_names_it),
+        IN_DIR(file_that_is_not_read_is_told),
+        IN_DIR(missing_file_of_an_element_is_named),
         IN_DIR(missing_directory_is_an_error),
         IN_DIR(stem_is_never_a_path),
         IN_DIR(each_failed_allocation_leaves_nothing),
