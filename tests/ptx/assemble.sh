@@ -11,7 +11,7 @@ serves() {
     report_* | gemm_report_stage | fused_report) echo 107 ;;
     gemm_regs_stage) echo 90 ;;
     gemm_* | bulk_* | scale_produce_bulk | fused_bulk) echo $late ;;
-    async_consume | async_stages_consume | lab_async) echo 80 86 87 89 $late ;;
+    async_consume | async_relay | async_stages_consume | lab_async) echo 80 86 87 89 $late ;;
     *) echo $early $late ;;
     esac
 }
