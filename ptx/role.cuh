@@ -11,6 +11,11 @@
         fgs::u64 p_spread_ns, char *p_mid2, const fgs::u32 *p_flags_in2,       \
         fgs::u64 p_fault_tile, fgs::u32 p_fault_chunk, fgs::u32 p_round
 
+#define ARGUMENTS                                                              \
+    p_in, p_mid, p_out, p_tiles, p_ctl, p_rec, p_stat, p_trace, p_flags_in,    \
+        p_flags_out, p_table, p_clear, p_bound_ns, p_max_tries, p_work_ns,     \
+        p_spread_ns, p_mid2, p_flags_in2, p_fault_tile, p_fault_chunk, p_round
+
 /* Thread 0's row of the trace. */
 static __device__ fgs::trace *row_of(fgs::trace *rows)
 {
@@ -18,14 +23,16 @@ static __device__ fgs::trace *row_of(fgs::trace *rows)
 }
 
 /* The tile that the block reads (a producer: and writes). */
-static __device__ fgs::u64 tile_of(const fgs::u32 *table)
+static __device__ fgs::u64 tile_of(const fgs::u32 *table,
+                                   fgs::u64 i = blockIdx.x)
 {
-    fgs::u32 tile = blockIdx.x;
+    fgs::u32 tile;
 
-    if (table)
-        asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
-                     : "=r"(tile)
-                     : "l"(fgs::to_global(table + blockIdx.x)));
+    if (!table)
+        return i;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+                 : "=r"(tile)
+                 : "l"(fgs::to_global(table + i)));
     return tile;
 }
 

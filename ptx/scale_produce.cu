@@ -36,12 +36,11 @@ static __device__ void refuse(const fgs::site &at, fgs::u32 i, const float *y,
         }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-ENTRY(STEM)(PARAMS)
+/* All threads: tile `here`. */
+static __device__ void produce(PARAMS, fgs::u64 here)
 {
     extern __shared__ __align__(128) unsigned char tile[]; /* WITH_BULK      */
     const fgs::u32 t = threadIdx.x;
-    const fgs::u64 here = blockIdx.x < p_tiles ? tile_of(p_table) : 0;
     const fgs::site at = { p_ctl, p_rec, here, fgs::role_producer };
     char *const out = p_mid + here * TILE_BYTES;
     bool hole = false;
@@ -54,13 +53,6 @@ ENTRY(STEM)(PARAMS)
                            : refuses && fgs::holds_sentinel<element>(c);
     };
 
-    open_early(nullptr);
-    if (blockIdx.x >= p_tiles)
-        return;
-    if (t == 0)
-        fgs::note_start(p_stat);
-    fgs::trace_start(row_of(p_trace));
-    fill_own<element>(out, nullptr);
     work(p_ctl, p_work_ns, p_spread_ns);
     for (fgs::u32 i = t; i < TILE_CHUNKS; i += THREADS) {
         const float *in = p_in + here * TILE_ELEMS + i * per_chunk;
@@ -104,5 +96,31 @@ ENTRY(STEM)(PARAMS)
     }
     if (p_flags_out)
         fgs::set_flag(p_flags_out + here, p_round);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+ENTRY(STEM)(PARAMS)
+{
+    /* A persistent block takes every grid-size-th tile. */
+    const fgs::u64 step = WITH_LOOP ? gridDim.x : p_tiles;
+
+    open_early(nullptr);
+    if (blockIdx.x >= p_tiles)
+        return;
+    if (threadIdx.x == 0)
+        fgs::note_start(p_stat);
+    fgs::trace_start(row_of(p_trace));
+    if constexpr (WITH_SELF) {
+        for (fgs::u64 i = blockIdx.x; i < p_tiles; i += step)
+            fgs::fill_tile<element, TILE_BYTES, THREADS>(
+                p_mid + tile_of(p_table, i) * TILE_BYTES);
+        fgs::publish<WITH_BULK ? fgs::results::by_bulk
+                               : fgs::results::by_chunk>();
+    }
+    for (fgs::u64 i = blockIdx.x; i < p_tiles; i += step) {
+        produce(ARGUMENTS, tile_of(p_table, i));
+        if (WITH_LOOP)
+            __syncthreads();
+    }
     end_of_block(p_stat, p_trace, 0);
 }

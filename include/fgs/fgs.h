@@ -443,6 +443,9 @@ typedef struct fgs_kernel_desc {
     fgs_language language; /* CUDA: the .cu twin, by NVRTC  (default PTX)    */
     uint32_t self_init; /* producer, relay: 1 = each block fills its own output
                             with the sentinel, then triggers (4.6.4.2)       */
+    uint32_t persistent; /* producer: 1 = any grid; a block takes every
+                            grid-size-th tile; with self_init it fills all of
+                            them first                                       */
 } fgs_kernel_desc;
 
 /*

@@ -360,6 +360,11 @@ static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
         return fgs__fail(err, FGS_E_INVAL,
                          "only a producer saturates; this is the %s",
                          fgs__roles[d->role].name);
+    if (d->persistent > 1 ||
+        (d->persistent && d->role != FGS_ROLE_PRODUCER))
+        return fgs__fail(err, FGS_E_INVAL,
+                         "the %s has no persistent form %u",
+                         fgs__roles[d->role].name, d->persistent);
     if (d->self_init > 1 ||
         (d->self_init && d->role != FGS_ROLE_PRODUCER &&
          d->role != FGS_ROLE_RELAY))
@@ -380,6 +385,7 @@ static struct fgs__shape shape_of(const fgs_kernel_desc *d)
     s.saturate = d->saturate;
     s.language = d->language;
     s.self_init = d->self_init;
+    s.persistent = d->persistent;
     if (d->tile_bytes)
         s.tile_bytes = d->tile_bytes;
     if (d->threads)

@@ -30,8 +30,7 @@ static inline int fgs__kernel_self(const struct fgs__kernel *k)
 }
 static inline int fgs__kernel_persistent(const struct fgs__kernel *k)
 {
-    (void)k;
-    return 0;
+    return k->shape.persistent != 0;
 }
 static inline int fgs__device_early_event(struct fgs__device *d)
 {

@@ -28,6 +28,7 @@ struct fgs__shape {
     fgs_language language;
     uint32_t stages; /* of a pipeline's texts; the others have one tile       */
     uint32_t self_init; /* producer, relay: a block fills its own tile       */
+    uint32_t persistent; /* producer: a block takes every grid-size-th tile  */
 };
 /* f32, 4096 bytes, 256 threads, 2 stages. */
 extern const struct fgs__shape fgs__shape_default;

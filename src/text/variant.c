@@ -201,7 +201,7 @@ static void put_convert(struct fgs__vars *out, const struct fgs__shape *s,
 
 const struct fgs__shape fgs__shape_default = {
     FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, FGS__TILE_BYTES, FGS__BLOCK_THREADS,
-    FGS_LANGUAGE_PTX, 2, 0
+    FGS_LANGUAGE_PTX, 2, 0, 0
 };
 
 uint64_t fgs__shape_elems(const struct fgs__shape *s)
@@ -339,6 +339,8 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
     if (v->role != FGS_ROLE_PRODUCER)
         flag(out, "IF_BULK", false); /* results by bulk copies */
     flag(out, "IF_SELF", shape->self_init);
+    flag(out, "IF_LOOP", shape->persistent);
+    flag(out, "IF_MAKE", v->role == FGS_ROLE_PRODUCER);
     flag(out, "IF_EARLY", !shape->self_init && v->role != FGS_ROLE_CONSUMER);
     put(out, "NO_CHUNK", "0x%08x", FGS__NO_CHUNK);
     put_scan(out, fgs_element_get_info(shape->element));

@@ -192,6 +192,46 @@ static void writer_fills_its_own_tiles_before_it_triggers(void **state)
     }
 }
 
+/* Three blocks for all tiles: none may be taken before it was filled, also
+ * the last one of a block; flags and tables by tile. */
+static void persistent_writer_fills_all_its_tiles_first(void **state)
+{
+    static const uint32_t order[TILES] = { 19, 18, 17, 16, 15, 14, 13, 12, 11,
+                                           10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 };
+    fgs_kernel *c = make(FGS_ROLE_CONSUMER, FGS_ENGINE_POLL, 0, NULL);
+    uint32_t flags[TILES];
+
+    (void)state;
+    fgs__ref_scale(doubled, host_in, WORDS);
+    fgs__ref_reverse(want, doubled, TILES, FGS__TILE_ELEMS);
+    for (uint32_t i = 0; i < 4; i++) {
+        fgs_kernel_desc desc = { .size = sizeof desc, .self_init = 1,
+                                 .role = FGS_ROLE_PRODUCER, .persistent = 1,
+                                 .bulk_store = i & 1, .language = language };
+        fgs_kernel *p;
+
+        if (i & 1 && fgs_device_can(g.dev, FGS_ENGINE_BULK, NULL) < 0)
+            continue;
+        assert_int_equal(fgs_kernel_make(&p, g.dev, &desc, NULL), FGS_OK);
+        reset(NULL);
+        put(g.table, order, sizeof order);
+        OK(cuMemsetD8(g.mid, 0x55, BYTES));
+        launch(p, (struct args){ .tiles = TILES, .grid = 3, .work_ns = 20000,
+                                 .tabled = i > 1, .flags_out = 1 });
+        launch(c, (struct args){ .tiles = TILES, .pdl = 1,
+                                 .bound_ns = 2000000000 });
+        OK(cuCtxSynchronize());
+        assert_int_equal(g.rec->code, FGS__GIVEUP_NONE);
+        get(host_out, g.out, BYTES);
+        same(host_out, want, WORDS, "persistent");
+        get(flags, g.flags, sizeof flags);
+        for (int k = 0; k < TILES; k++)
+            assert_int_equal(flags[k], 1);
+        fgs_kernel_free(p);
+    }
+    fgs_kernel_free(c);
+}
+
 static void relay_fills_its_own_tiles_before_it_triggers(void **state)
 {
     const char *name;
@@ -226,6 +266,7 @@ int main(void)
         T(tile_is_cleared_behind_its_reader),
         T(relay_that_clears_triggers_behind_it),
         T(writer_fills_its_own_tiles_before_it_triggers),
+        T(persistent_writer_fills_all_its_tiles_first),
         T(relay_fills_its_own_tiles_before_it_triggers),
         T(who_writes_no_sentinels_fills_nothing),
     };
