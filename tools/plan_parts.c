@@ -81,9 +81,8 @@ static fgs_result unsupported(const struct plan_stage *s, fgs_error *err)
     snprintf(err->name, sizeof err->name, "%s",
              fgs_result_name(FGS_E_UNSUPPORTED));
     snprintf(err->kernel, sizeof err->kernel, "%s", s->name);
-    snprintf(err->text, sizeof err->text, "%s: the library has no%s kernel of "
-             "role %s yet", s->name, s->persistent ? " persistent" : "",
-             plan_role_word(s->role));
+    snprintf(err->text, sizeof err->text, "%s: the library has no kernel of "
+             "role %s yet", s->name, plan_role_word(s->role));
     return FGS_E_UNSUPPORTED;
 }
 
@@ -97,7 +96,7 @@ static fgs_result library_kernels(struct plan_parts *p,
     fgs_kernel_desc d;
     fgs_result r;
 
-    if (!role_of(s->role) || s->persistent)
+    if (!role_of(s->role))
         return unsupported(s, err);
     describe(b, role_of(s->role), &d);
     d.engine = s->engine ? s->engine : asked->engine;
@@ -105,6 +104,7 @@ static fgs_result library_kernels(struct plan_parts *p,
     d.stem = s->stem;
     d.bulk_store = s->bulk_store;
     d.self_init = s->role != PLAN_CONSUMER && !strcmp(b->fill, "self");
+    d.persistent = s->persistent;
     d.language = s->language && *s->language == 'c' ? FGS_LANGUAGE_CUDA
                                                     : FGS_LANGUAGE_PTX;
     if (s->block[0])
