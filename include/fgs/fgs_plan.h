@@ -92,7 +92,7 @@ typedef enum fgs_padding {
     FGS_PADDING_PRESET       /* a reader: tiles that no stage writes hold
                                 something else than the sentinel: the
                                 application saw to that, and no fill reaches
-                                them                                         */
+                                them: its writers fill their own (SELF)      */
 } fgs_padding;
 
 /*
