@@ -69,8 +69,8 @@ static void twins_move_down_the_same(void **state)
     expect_same_bits(j);
 }
 
-/* Both refuse an integer that is the sentinel, at the same place.  A thread
- * has one chunk at most: what it does after a refusal is its own. */
+/* Both refuse an integer that is the sentinel, at the same place, and store
+ * all other chunks, also those that the same thread has after it. */
 static void twins_refuse_the_same(void **state)
 {
     static uint8_t mid[2][TILE_BYTES], out[TILE_BYTES];
@@ -78,9 +78,12 @@ static void twins_refuse_the_same(void **state)
 
     (void)state;
     rtc_real();
-    for (int e = 0; e < FGS_ELEMENT_COUNT; e++) {
+    for (int i = 0; i < 2 * FGS_ELEMENT_COUNT; i++) {
+        int e = i / 2;
         struct job j = { (fgs_element)e, FGS_ENGINE_POLL, FGS_SATURATE_REFUSE,
-                         0, TILE_BYTES, 160, 1, FGS_LANGUAGE_PTX, 0 };
+                         i % 2, TILE_BYTES, 32, 1, FGS_LANGUAGE_PTX, 0 };
+        const fgs_element_info *info = fgs_element_get_info(j.element);
+        uint32_t holes = 0, per_chunk = 128 / info->bits;
         float half = e == FGS_ELEMENT_I8FF ? -0.5f : -0x1p30f;
         fgs_error err[2];
 
@@ -94,6 +97,14 @@ static void twins_refuse_the_same(void **state)
         }
         assert_memory_equal(mid[0], mid[1], sizeof mid[0]);
         assert_string_equal(err[0].text, err[1].text);
+        /* All others are 0, which is no integer's sentinel. */
+        for (uint32_t k = 0; k < sizeof mid[0]; k++) {
+            if (k / 16 != 77 / per_chunk)
+                assert_int_equal(mid[0][k], 0);
+            else
+                holes += mid[0][k] != 0;
+        }
+        assert_true(holes > 0);
     }
 }
 
