@@ -146,31 +146,6 @@ static bool keeps_tile(const struct fgs__kernel *k, const char *stem)
     return fgs__role_loads(k->role) || (bulk && !strcmp(stem, bulk));
 }
 
-static fgs_result read_text(struct fgs__kernel *k, const char *stem,
-                            fgs_error *err)
-{
-    struct fgs__device *d = k->dev;
-    struct fgs__text *t = &k->text;
-    /* Before the reading: what changes after it is seen as a change. */
-    fgs_result r = fgs__text_stamp(&k->stamp, stem, &k->shape, d->ptx_dir,
-                                   &d->alloc, err);
-    size_t n;
-
-    if (r < 0)
-        return r;
-    r = fgs__text_load(t, stem, d->cc, &k->shape, d->ptx_dir, &d->alloc, err);
-    if (r < 0)
-        return r;
-    n = strlen(t->note);
-    if (d->watch && k->stamp.lost)
-        snprintf(t->note + n, sizeof t->note - n,
-                 "%s%u files that it includes are not watched",
-                 n ? "; " : "", k->stamp.lost);
-    if (t->note[0])
-        fgs__log(&d->log, FGS__LOG_LOAD_UNREAD, "%s: %s", k->entry, t->note);
-    return r;
-}
-
 fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
                             fgs_error *err)
 {
@@ -185,7 +160,7 @@ fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
     snprintf(k->stem, sizeof k->stem, "%s", stem);
     snprintf(k->entry, sizeof k->entry, "fgs_%s", k->stem);
     k->shared_bytes = keeps_tile(k, stem) ? k->shape.tile_bytes : 0;
-    r = read_text(k, stem, err);
+    r = fgs__kernel_read(k, stem, err);
     if (r >= 0 && k->shape.language == FGS_LANGUAGE_CUDA)
         r = fgs__kernel_compile(k, err);
     if (r < 0) {

@@ -53,6 +53,10 @@ fgs_result fgs__kernel_get(struct fgs__kernel **out, const fgs_kernel *k,
 fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
                             fgs_error *err);
 
+/* reload.c: read k->text, and what the watch compares with later. */
+fgs_result fgs__kernel_read(struct fgs__kernel *k, const char *stem,
+                            fgs_error *err);
+
 /* reload.c: a reference more, or one less; NULL is accepted.  The last one
  * unloads the code. */
 struct fgs__loaded *fgs__loaded_ref(struct fgs__loaded *l);

@@ -1,6 +1,31 @@
 /* reload.c -- a kernel's text loaded anew, and the watch for files */
 #include "core/plan.h"
 
+fgs_result fgs__kernel_read(struct fgs__kernel *k, const char *stem,
+                            fgs_error *err)
+{
+    struct fgs__device *d = k->dev;
+    struct fgs__text *t = &k->text;
+    /* Before the reading: what changes after it is seen as a change. */
+    fgs_result r = fgs__text_stamp(&k->stamp, stem, &k->shape, d->ptx_dir,
+                                   &d->alloc, err);
+    size_t n;
+
+    if (r < 0)
+        return r;
+    r = fgs__text_load(t, stem, d->cc, &k->shape, d->ptx_dir, &d->alloc, err);
+    if (r < 0)
+        return r;
+    n = strlen(t->note);
+    if (d->watch && k->stamp.lost)
+        snprintf(t->note + n, sizeof t->note - n,
+                 "%s%u files that it includes are not watched",
+                 n ? "; " : "", k->stamp.lost);
+    if (t->note[0])
+        fgs__log(&d->log, FGS__LOG_LOAD_UNREAD, "%s: %s", k->entry, t->note);
+    return r;
+}
+
 struct fgs__loaded *fgs__loaded_ref(struct fgs__loaded *l)
 {
     if (l)
