@@ -14,10 +14,11 @@ static uint64_t *pointer(struct fgs__stage *s, uint32_t access)
     return access ? &a->p_mid2 : &a->p_mid;
 }
 
-static void follow(struct fgs__plan *p, uint64_t *value, uint32_t use)
+static void follow(struct fgs__plan *p, uint64_t *value, uint32_t use,
+                   uint64_t offset)
 {
-    *value = p->use[use].ptr;
-    p->patch[p->patches++] = (struct fgs__patch){ value, use, 0 };
+    *value = p->use[use].ptr + offset;
+    p->patch[p->patches++] = (struct fgs__patch){ value, use, 0, offset };
 }
 
 /* Is the edge that ends in this access ordered so? */
@@ -38,18 +39,20 @@ static void library_access(struct fgs__plan *p, uint32_t stage, uint32_t i)
     const struct fgs__access *a = &s->access[i];
     const struct fgs__use *u = &p->use[a->use];
 
-    follow(p, pointer(s, i), a->use);
+    /* Block 0 takes tile `first`. */
+    follow(p, pointer(s, i), a->use, a->first * u->tile_bytes);
     if (a->table_dev)
         s->args.p_table = a->table_dev;
     if (a->write) {
-        s->args.p_flags_out = u->flags;
+        s->args.p_flags_out = u->flags ? u->flags + 4 * a->first : 0;
         return;
     }
     if (taken(p, stage, i, FGS_ORDER_FLAG))
-        *(i ? &s->args.p_flags_in2 : &s->args.p_flags_in) = u->flags;
+        *(i ? &s->args.p_flags_in2 : &s->args.p_flags_in) =
+            u->flags + 4 * a->first;
     if (!i && u->sentinel && u->fill == FGS_FILL_READER &&
         s->role != FGS_ROLE_PRODUCER)
-        follow(p, &s->args.p_clear, a->use);
+        follow(p, &s->args.p_clear, a->use, a->first * u->tile_bytes);
 }
 
 static CUdeviceptr record_of(const struct fgs__plan *p, uint32_t stage)
@@ -110,9 +113,7 @@ uint64_t fgs__stage_tiles(const struct fgs__plan *p, const struct fgs__stage *s)
 {
     const struct fgs__access *a = &s->access[0];
 
-    if (a->table)
-        return a->tables;
-    return a->count ? a->count : p->use[a->use].tiles;
+    return a->table ? a->tables : p->use[a->use].tiles - a->first;
 }
 
 /* ------------------------------------------------- of the application's -- */
@@ -132,11 +133,21 @@ static fgs_result find_use(const struct fgs__plan *p,
                      s->name, index);
 }
 
+static uint32_t order_of(const struct fgs__plan *p, const struct fgs__stage *s,
+                         uint32_t use)
+{
+    for (uint32_t i = s->in; i < s->in_end; i++) {
+        if (p->edge[i].use == use)
+            return p->edge[i].taken;
+    }
+    return 0;
+}
+
 static uint32_t size_of(const fgs_arg *arg)
 {
     if (arg->kind == FGS_ARG_VALUE)
         return arg->bytes;
-    return arg->kind == FGS_ARG_ROUND ? 4 : 8;
+    return arg->kind == FGS_ARG_ROUND || arg->kind == FGS_ARG_ORDER ? 4 : 8;
 }
 
 static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
@@ -158,12 +169,17 @@ static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
         if (r < 0)
             return r;
         if (arg->kind == FGS_ARG_BUFFER)
-            follow(p, value, use);
+            follow(p, value, use, 0);
         else if (arg->kind == FGS_ARG_FLAGS)
             *value = p->use[use].flags;
         else
-            p->patch[p->patches++] = (struct fgs__patch){ value, use, 1 };
+            p->patch[p->patches++] = (struct fgs__patch){ value, use, 1, 0 };
         return FGS_OK;
+    case FGS_ARG_ORDER:
+        r = find_use(p, s, index, arg, &use, err);
+        if (r >= 0)
+            *(uint32_t *)at = order_of(p, s, use);
+        return r;
     case FGS_ARG_ROUND:
         s->round = at;
         return FGS_OK;

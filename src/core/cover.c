@@ -46,8 +46,8 @@ static void put_range(const struct fgs__plan *p, uint32_t stage,
     const struct fgs__stage *s = &p->stage[stage];
     uint64_t at = a->first, count = a->count ? a->count : 1;
 
-    if (s->role)
-        put(o, at, at + (a->count ? a->count : p->use[a->use].tiles - at),
+    if (s->role) /* one a block, or all that there are */
+        put(o, at, s->persistent ? p->use[a->use].tiles : at + s->grid[0],
             stage, 0);
     else if (!a->count || a->step == a->count)
         put(o, at, at + blocks_of(s) * count, stage, 0);

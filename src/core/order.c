@@ -96,7 +96,9 @@ static int possible(const struct fgs__plan *p, const struct fgs__edge *e,
 
     switch (o) {
     case FGS_ORDER_PDL:
-        if (to->role ? to->ordered != NULL : to->waits_at == FGS_WAITS_FIRST)
+        if (to->role ? to->ordered != NULL
+                     : to->waits_at == FGS_WAITS_FIRST ||
+                           (to->waits && (in->can >> FGS_ORDER_PDL & 1)))
             return 1;
         return because(why, "%s %s", to->name,
                        to->role ? "has no kernel that waits before it loads "

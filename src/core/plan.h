@@ -56,6 +56,7 @@ struct fgs__patch {
     uint64_t *value;
     uint32_t use;
     int tiles;                 /* their number, not the pointer              */
+    uint64_t offset;           /* bytes behind the pointer                   */
 };
 
 enum { FGS__ATTRS = 7 };

@@ -84,7 +84,7 @@ void fgs__plan_follow(struct fgs__plan *p, uint64_t round)
         const struct fgs__use *u = &p->use[p->patch[i].use];
 
         *p->patch[i].value = p->patch[i].tiles
-            ? u->tiles : slot_ptr(u, slot_of(u, round));
+            ? u->tiles : slot_ptr(u, slot_of(u, round)) + p->patch[i].offset;
     }
     for (uint32_t i = 0; i < p->stages; i++) {
         if (p->stage[i].round)

@@ -155,38 +155,84 @@ static void take_facts(struct fgs__stage *s, const struct fgs__kernel *k)
     s->triggers_at = s->self ? FGS_TRIGGERS_FILLED : FGS_TRIGGERS_START;
 }
 
-/* Tiles of an access, or blocks of a table: what a library's grid follows. */
+/* A producer writes the tile that it reads: a table holds for both. */
+static fgs_result share_table(struct fgs__plan *p, struct fgs__stage *s,
+                              fgs_error *err)
+{
+    struct fgs__access *in = &s->access[0], *out = &s->access[1];
+    struct fgs__access *from = in->table ? in : out;
+    struct fgs__access *to = in->table ? out : in;
+
+    if (s->role != FGS_ROLE_PRODUCER || !from->table)
+        return FGS_OK;
+    if (to->table) {
+        if (in->tables == out->tables &&
+            !memcmp(in->table, out->table, in->tables * sizeof *in->table))
+            return FGS_OK;
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "%s writes the tile that it reads; its two tables "
+                         "differ",
+                         s->name);
+    }
+    to->table = fgs__zalloc(&p->dev->alloc, from->tables * sizeof *to->table);
+    if (!to->table)
+        return fgs__nomem(err);
+    memcpy(to->table, from->table, from->tables * sizeof *to->table);
+    to->tables = from->tables;
+    return FGS_OK;
+}
+
+/* Tiles from an access's first one on, or blocks of its table. */
 static uint64_t span(const struct fgs__plan *p, const struct fgs__access *a)
 {
+    const struct fgs__use *u = &p->use[a->use];
+
     if (a->table)
         return a->tables;
-    return a->count ? a->count : p->use[a->use].tiles;
+    return a->first < u->tiles ? u->tiles - a->first : 0;
+}
+
+/* A block takes a tile: what is stated has to say the same. */
+static fgs_result check_step(const struct fgs__plan *p,
+                             const struct fgs__stage *s,
+                             const struct fgs__access *a,
+                             const struct fgs__kernel *k, fgs_error *err)
+{
+    if (a->box.rank || (a->step == a->count && a->count <= 1))
+        return FGS_OK;
+    return fgs__fail(err, FGS_E_MISMATCH,
+                     "%s: a block of %s takes one tile of buffer '%s'; step "
+                     "%llu and count %llu say something else",
+                     s->name, k->entry, p->use[a->use].name,
+                     (unsigned long long)a->step,
+                     (unsigned long long)a->count);
 }
 
 static fgs_result library_grid(struct fgs__plan *p, struct fgs__stage *s,
                                const struct fgs__kernel *k, fgs_error *err)
 {
-    uint64_t tiles = span(p, &s->access[0]);
+    uint64_t tiles = s->grid[0] && !s->persistent ? s->grid[0]
+                                                  : span(p, &s->access[0]);
+    fgs_result r = FGS_OK;
 
-    for (uint32_t i = 1; i < s->accesses; i++) {
+    for (uint32_t i = 0; r >= 0 && i < s->accesses; i++) {
         const struct fgs__access *a = &s->access[i];
+        uint64_t n = span(p, a);
 
-        /* With a table for what it reads, block b writes tile b. */
-        if (a->write && s->access[0].table && p->use[a->use].tiles >= tiles)
+        r = check_step(p, s, a, k, err);
+        /* With a table for what it reads, block b writes tile b; a stated grid
+         * may leave tiles over. */
+        if (r < 0 || n == tiles ||
+            (n > tiles && (s->grid[0] || (a->write && s->access[0].table))))
             continue;
-        if (span(p, a) != tiles)
-            return fgs__fail(err, FGS_E_MISMATCH,
-                             "%s: buffer '%s' has %llu tiles, buffer '%s' "
-                             "%llu",
-                             s->name, p->use[s->access[0].use].name,
-                             (unsigned long long)tiles, p->use[a->use].name,
-                             (unsigned long long)span(p, a));
-    }
-    if (s->grid[0] && !s->persistent && s->grid[0] != tiles)
         return fgs__fail(err, FGS_E_MISMATCH,
-                         "%s: %u blocks are stated; %s takes one a tile, %llu",
-                         s->name, s->grid[0], k->entry,
-                         (unsigned long long)tiles);
+                         "%s: buffer '%s' has %llu tiles, buffer '%s' %llu",
+                         s->name, p->use[s->access[0].use].name,
+                         (unsigned long long)tiles, p->use[a->use].name,
+                         (unsigned long long)n);
+    }
+    if (r < 0)
+        return r;
     if ((s->block[0] && s->block[0] != k->shape.threads) || s->block[1] > 1 ||
         s->block[2] > 1 || s->grid[1] > 1 || s->grid[2] > 1)
         return fgs__fail(err, FGS_E_MISMATCH,
@@ -220,7 +266,8 @@ static fgs_result library_stage(struct fgs__plan *p, struct fgs__stage *s,
     s->handle = s->kernel;
     if (k->engine == FGS__ENGINE_ORDERED)
         s->ordered = s->kernel;
-    return library_grid(p, s, k, err);
+    r = share_table(p, s, err);
+    return r < 0 ? r : library_grid(p, s, k, err);
 }
 
 static fgs_result own_stage(struct fgs__stage *s, const fgs_stage_desc *d,

@@ -365,6 +365,65 @@ static void order_of_the_plan_is_that_of_its_edges(void **state)
     net_expect(net.b[0], 0, net.b[2], 0, 1);
 }
 
+/* The second half of one buffer is the first of another. */
+static void range_begins_at_its_first_tile(void **state)
+{
+    enum { HALF = NET_TILES / 2 };
+    const size_t bytes = HALF * (size_t)RIG_TILE_BYTES;
+    uint32_t *x, *y, *z;
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    net.stage[1].grid[0] = HALF;
+    net.access[1][0].first = HALF;
+    for (fgs_order o = FGS_ORDER_STREAM; o < FGS_ORDER_COUNT; o++) {
+        fgs_result r;
+
+        net.stage[1].ordered = plain();
+        net.access[1][0].order = o;
+        r = net_compose(&net, &err);
+        if (r == FGS_E_UNSUPPORTED)
+            continue; /* pdl below 9.0 */
+        RIG_OK(r, err);
+        net_write(net.b[0], 20 + (uint32_t)o);
+        net_run(&net, NULL, 2);
+        x = net_read(net.b[0], 0);
+        z = net_read(net.b[2], 0);
+        y = malloc(2 * bytes);
+        assert_non_null(y);
+        fgs_ref_produce(FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, x, y,
+                        2 * bytes / 4, NULL);
+        fgs_ref_consume(FGS_ELEMENT_F32, y, x, NET_TILES, RIG_TILE_BYTES);
+        assert_memory_equal((char *)x + bytes, z, bytes);
+        free(x);
+        free(y);
+        free(z);
+    }
+    net.access[1][0].step = net.access[1][0].count = 2;
+    assert_int_equal(net_compose(&net, &err), FGS_E_MISMATCH);
+    assert_non_null(strstr(err.text, "takes one tile of buffer 'mid'"));
+}
+
+static void producer_writes_the_tile_of_its_table(void **state)
+{
+    uint32_t table[NET_TILES];
+    fgs_error err;
+
+    (void)state;
+    for (uint32_t i = 0; i < NET_TILES; i++)
+        table[i] = (i * 7 + 3) % NET_TILES;
+    pair(1);
+    net.access[0][0].table = table;
+    net.access[0][0].tables = NET_TILES;
+    RIG_OK(net_compose(&net, &err), err);
+    net_run(&net, NULL, 2);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+    table[5] = table[6];
+    assert_int_equal(net_compose(&net, &err), FGS_E_PLAN);
+    assert_non_null(strstr(err.text, "written twice"));
+}
+
 static void number_of_tiles_changes_between_runs(void **state)
 {
     static const uint64_t tiles[] = { 5, 24, 1, 23, 24, 7, 24 };
@@ -460,6 +519,8 @@ int main(void)
         TEST(mixed_orders_in_a_chain_that_takes_turns),
         TEST(chain_whose_stages_fill_their_own_output),
         TEST(number_of_tiles_changes_between_runs),
+        TEST(range_begins_at_its_first_tile),
+        TEST(producer_writes_the_tile_of_its_table),
         TEST(plan_without_a_receipt_keeps_none),
         TEST(trace_has_a_row_a_block),
     };
