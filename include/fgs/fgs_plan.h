@@ -108,7 +108,9 @@ typedef struct fgs_access {
                                                         (default AUTO)       */
     uint32_t can;            /* a kernel of the application: bit 1 << order for
                                 each order that it does its part for, as
-                                reader or writer; 0 = stream order           */
+                                reader or writer; 0 = stream order.  A reader
+                                that can do pdl, and others, waits first
+                                where FGS_ARG_ORDER says so                  */
     uint32_t tables;
     uint64_t first, step, count;
     const uint32_t *table;   /* copied                                       */
@@ -131,6 +133,8 @@ typedef enum fgs_arg_kind {
     FGS_ARG_TRACE,      /* u64: a row a block; 0 = no trace is kept          */
     FGS_ARG_BOUND_NS,   /* u64                                               */
     FGS_ARG_MAX_TRIES,  /* u64                                               */
+    FGS_ARG_ORDER,      /* u32: the fgs_order taken for what the stage reads of
+                           `buffer`, 0 = no stage writes it                  */
     FGS_ARG_COUNT
 } fgs_arg_kind;
 

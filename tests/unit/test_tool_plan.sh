@@ -85,12 +85,11 @@ stage use consume a -> out
 stage one produce in -> a
 stage two produce in -> a
 X
-refused tile_that_is_read_is_written '6:7' "waits for tile 2 of buffer 'a'" <<'X'
+refused tile_that_is_read_is_written '5:7' "waits for tile 2 of buffer 'a'" <<'X'
 buffer in tiles 2
 buffer a tiles 3
 buffer out tiles 3
-stage one produce in -> a
-  write a tiles 0 1 2
+stage one produce in -> a grid 2
 stage use consume a -> out
 X
 refused domains_are_equal '5:7' 'different memory synchronization domains' <<'X'
@@ -195,18 +194,10 @@ grep -q 'turn.cu: FGS_NVRTC hides it' "$tmp/err" &&
     ok missing_compiler_is_told || not_ok missing_compiler_is_told \
         "$(tail -n 1 "$tmp/err")"
 
-joins=yes
-"$FGS" plan check "$dir/diamond.plan" > "$tmp/out" 2> "$tmp/err" ||
-    ! grep -q 'no kernel of role' "$tmp/err" || joins=no
-
 # ------------------------------------------------------------- examples --
 # One digest for each example, whatever the order, the overlap and the seed.
 for f in "$dir"/*.plan; do
     name=$(basename "$f" .plan)
-    [ $joins = yes ] || ! grep -q ' join ' "$f" || {
-        skip "$name" "the library has no joins yet"
-        continue
-    }
     n=0
     : > "$tmp/digests"
     for order in $(orders "$f"); do
@@ -229,7 +220,6 @@ done
 
 # Those by a model in Python of the values, the doubling and the turns.
 while read -r name model; do
-    [ $joins = yes ] || ! grep -q ' join ' "$dir/$name.plan" || continue
     plan 0 "$dir/$name.plan"
     same "${name}_has_the_model's_digest" "$model" "$(member digest)"
 done <<'X'
@@ -245,7 +235,6 @@ X
 
 # Engines leave the same bits.
 for f in chain20 diamond moe; do
-    [ $joins = yes ] || [ $f != diamond ] || continue
     : > "$tmp/digests"
     for e in report bulk poll async; do
         for order in sentinel auto; do
@@ -273,8 +262,8 @@ plan 0 "$dir/chain20.plan" --order sentinel
 FGS_SIM_OVERLAP=0 plan 0 "$dir/chain20.plan" --order sentinel
 same held_back_grids_do_not_overlap 0 \
     "$(grep -c '"overlap": true' "$tmp/json")"
-[ $joins = no ] || plan 0 "$dir/streams2.plan" --order sentinel
-[ $joins = no ] || grep -q '"form": ".*event' "$tmp/json" &&
+plan 0 "$dir/streams2.plan" --order sentinel
+grep -q '"form": ".*event' "$tmp/json" &&
     ok streams_meet_by_events || not_ok streams_meet_by_events "$(grep '"form"' "$tmp/json" | sort -u)"
 
 # An order of one edge alone.
@@ -291,10 +280,9 @@ plan 0 "$tmp/mix.plan"
 same edges_have_their_own_orders "flag stream " \
     "$(sed -n 's/.*"taken": "\(.*\)",/\1/p' "$tmp/json" | tr '\n' ' ')"
 
-if [ $joins = yes ]; then
-# Mixes: any order on an edge that stands alone; the two inputs of a join are
-# loaded by one kernel, which looks for sentinels or does not.
+# Mixes: any order on any edge.
 mixes=${FGS_PLAN_MIXES:-16}
+cp "$dir/join.ptx" "$tmp"
 first=$(plan 0 "$dir/diamond.plan"; member digest)
 n=0 bad=
 while [ $n -lt "$mixes" ]; do
@@ -302,35 +290,17 @@ while [ $n -lt "$mixes" ]; do
     awk -v seed=$n 'BEGIN {
         srand(seed)
         split("stream pdl flag sentinel", all, " ")
-        few = rand() < 0.5 ? "stream sentinel" : "stream pdl flag"
-        count = split(few, some, " ")
     }
+    $1 == "read" { $0 = "    " $0 " order " all[1 + int(rand() * 4)] }
     { print }
     $1 == "stage" && $3 == "relay" {
-        print "    read " $4 " order " all[1 + int(rand() * 4)] }
-    $1 == "stage" && $3 == "join" {
-        print "    read " $4 " order " some[1 + int(rand() * count)]
-        print "    read " $5 " order " some[1 + int(rand() * count)] }' \
+        print "    read " $4 " order " all[1 + int(rand() * 4)] }' \
         "$dir/diamond.plan" > "$tmp/mix.plan"
     FGS_SIM_SEED=$n plan 0 "$tmp/mix.plan" &&
         [ "$(member digest)" = "$first" ] ||
         bad="$bad $n"
 done
 same "mixes_of_orders_have_one_digest" "" "$bad"
-cat > "$tmp/mix.plan" <<'X'
-buffer in
-buffer a
-buffer b
-buffer out
-stage one produce in -> a
-stage two produce in -> b
-stage meet join a b -> out
-    read a order sentinel
-    read b order pdl
-X
-plan 1 "$tmp/mix.plan"
-same join_of_unlike_orders_is_refused FGS_E_PLAN "$(member name)"
-fi
 
 # Elements, tiles, rounds; another seed is other data.
 for e in f16 e4m3 e2m1 x8 meta4 i16; do
@@ -359,7 +329,6 @@ for fill in kernel memset self reader; do
 done
 
 # --------------------------------------------------------- check and draw --
-if [ $joins = yes ]; then
 "$FGS" plan check "$dir/diamond.plan" > "$tmp/out" 2> "$tmp/err"
 same check_counts_the_parts "5, 5 edges, 6 buffers, longest path 4" \
     "$(sed -n 's/^stages *//p' "$tmp/out")"
@@ -371,7 +340,6 @@ right -> far over right,left -> join over left,far -> join over far," \
 "$FGS" plan check --dot "$dir/diamond.plan" > "$tmp/dot" 2> "$tmp/err"
 same dot_has_the_edges "s0 -> s1,s0 -> s2,s2 -> s3,s1 -> s4,s3 -> s4," \
     "$(sed -n 's/^ *\(s[0-9] -> s[0-9]\) .*/\1/p' "$tmp/dot" | tr '\n' ',')"
-fi
 "$FGS" plan run --receipt "$dir/chain20.plan" > "$tmp/out" 2> "$tmp/err"
 grep -q '^           auto: ' "$tmp/out" && ok receipt_says_why ||
     not_ok receipt_says_why "$(grep -c . "$tmp/out") lines"
