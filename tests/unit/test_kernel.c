@@ -9,8 +9,8 @@ static void text_that_is_broken_is_refused_with_its_place(void **state)
     } rows[] = {
         { "mul.rn.f32 ", "mull.rn.f32 ", 0 },          /* unknown word   */
         { "mul.rn.f32 ", "mul.rn.u32 ", 0 },           /* wrong type     */
-        { "setp.ge.u64             %p_idle, %to",
-          "setp.ge.u64             %p_idle, %tos", 0 }, /* unknown name */
+        { "setp.ge.u64             %p_idle, %item",
+          "setp.ge.u64             %p_idle, %items", 0 }, /* unknown name */
         { "@%p_idle bra            L_end;",
           "@%p_idle bra            L_nowhere;", 0 },   /* no such label  */
     };
