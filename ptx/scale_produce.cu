@@ -101,8 +101,9 @@ static __device__ void produce(PARAMS, fgs::u64 here)
 extern "C" __global__ void __launch_bounds__(THREADS)
 ENTRY(STEM)(PARAMS)
 {
-    /* A persistent block takes every grid-size-th tile. */
-    const fgs::u64 step = WITH_LOOP ? gridDim.x : p_tiles;
+    /* A persistent block takes every grid-size-th tile.  The others leave the
+     * loop by a break: of a loop that is one in form alone ptxas spilled. */
+    const fgs::u64 step = gridDim.x;
 
     open_early(nullptr);
     if (blockIdx.x >= p_tiles)
@@ -111,16 +112,20 @@ ENTRY(STEM)(PARAMS)
         fgs::note_start(p_stat);
     fgs::trace_start(row_of(p_trace));
     if constexpr (WITH_SELF) {
-        for (fgs::u64 i = blockIdx.x; i < p_tiles; i += step)
+        for (fgs::u64 i = blockIdx.x; i < p_tiles; i += step) {
             fgs::fill_tile<element, TILE_BYTES, THREADS>(
                 p_mid + tile_of(p_table, i) * TILE_BYTES);
+            if (!WITH_LOOP)
+                break;
+        }
         fgs::publish<WITH_BULK ? fgs::results::by_bulk
                                : fgs::results::by_chunk>();
     }
     for (fgs::u64 i = blockIdx.x; i < p_tiles; i += step) {
         produce(ARGUMENTS, tile_of(p_table, i));
-        if (WITH_LOOP)
-            __syncthreads();
+        if (!WITH_LOOP)
+            break;
+        __syncthreads();
     }
     end_of_block(p_stat, p_trace, 0);
 }
