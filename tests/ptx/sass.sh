@@ -117,7 +117,8 @@ if assemble own-f32 sm_107a; then
 else
     not_ok "a cubin is checked like its text" "$(first_line $out/own-f32.log)"
 fi
-for stem in report_consume bulk_consume poll_consume scale_produce; do
+for stem in report_consume bulk_consume poll_consume plain_consume \
+    scale_produce; do
     case $stem in
     *_consume) what="consumer by ${stem%_*} " ;;
     *) what='producer ' ;;
