@@ -133,6 +133,62 @@ static inline void net_expect(fgs_buffer *in, uint32_t in_slot,
     free(z);
 }
 
+static inline fgs_engine net_checking(struct net *n)
+{
+    fgs_error err;
+
+    return fgs_device_can(n->dev, FGS_ENGINE_BULK, &err) >= 0
+        ? FGS_ENGINE_BULK : FGS_ENGINE_POLL;
+}
+
+static inline fgs_kernel *net_producer(struct net *n)
+{
+    return net_kernel(n, &(fgs_kernel_desc){ .role = FGS_ROLE_PRODUCER });
+}
+
+static inline fgs_kernel *net_consumer(struct net *n)
+{
+    return net_kernel(n, &(fgs_kernel_desc){ .role = FGS_ROLE_CONSUMER,
+                                                .engine = net_checking(n) });
+}
+
+static inline fgs_kernel *net_filler(struct net *n)
+{
+    return net_kernel(n, &(fgs_kernel_desc){ .role = FGS_ROLE_INIT });
+}
+
+static inline fgs_kernel *net_plain(struct net *n)
+{
+    return net_kernel(n, &(fgs_kernel_desc){ .role = FGS_ROLE_CONSUMER,
+                                                .engine = FGS_ENGINE_PLAIN });
+}
+
+/* in -> mid -> out, `slots` of mid and out. */
+static inline void net_pair(struct net *n, uint32_t slots)
+{
+    fgs_buffer *in = net_buffer(n, "in", 1);
+    fgs_buffer *mid = net_buffer(n, "mid", slots);
+    fgs_buffer *out = net_buffer(n, "out", slots);
+    fgs_stage_desc *s;
+
+    /* Slow and uneven: a reader that nothing holds back reads what was there
+     * before. */
+    s = net_stage(n, "produce", net_producer(n), in, NULL, mid);
+    s->work_ns = 3000;
+    s->spread_ns = 9000;
+    net_stage(n, "consume", net_consumer(n), mid, NULL, out);
+    net_write(in, 1);
+}
+
+static inline fgs_edge_info net_edge(struct net *n, uint32_t i)
+{
+    fgs_edge_info e = { .size = sizeof e };
+    fgs_error err;
+
+    RIG_OK(fgs_plan_get_edge(n->plan, i, &e, &err), err);
+    return e;
+}
+
 static inline fgs_result net_compose(struct net *n, fgs_error *err)
 {
     fgs_plan_free(n->plan);

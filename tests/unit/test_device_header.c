@@ -92,7 +92,7 @@ static CUdeviceptr alloc(size_t size)
 static CUmodule load_element(const char *source, const char *arch,
                              const char *element, int saturate)
 {
-    char name[40], away[20];
+    char name[40], away[32];
     const char *options[] = { name, away, NULL };
 
     snprintf(name, sizeof name, "-DELEMENT=%s", element);
