@@ -118,6 +118,7 @@ static fgs_stage_info stage(uint32_t i)
 static void fill_of_the_next_slot_is_off_the_path(void **state)
 {
     fgs_error err;
+    int beside = 0;
 
     (void)state;
     net_pair(&net, 1);
@@ -131,9 +132,14 @@ static void fill_of_the_next_slot_is_off_the_path(void **state)
         net.use[0].buffer = net_buffer(&net, "mid", 2);
     net.buffers--;
     RIG_OK(net_compose(&net, &err), err);
-    net_run(&net, NULL, 4);
-    assert_true(stage(2).last_ns > stage(0).first_ns);
-    assert_true(stage(2).first_ns < stage(1).last_ns);
+    /* A fill that is quick may be through before the producer's first block:
+     * nothing orders the two, so one of many tries shows it. */
+    for (int i = 0; i < 50 && !beside; i++) {
+        net_run(&net, NULL, 4);
+        beside = stage(2).last_ns > stage(0).first_ns &&
+            stage(2).first_ns < stage(1).last_ns;
+    }
+    assert_true(beside);
     net_expect(net.b[0], 0, net.b[2], 0, 1);
 }
 
