@@ -207,7 +207,7 @@ static fgs_result settle(struct fgs__plan *p, const fgs_plan_spec *spec,
 }
 
 fgs_result fgs__plan_compose(fgs_plan **out, struct fgs__device *d,
-                             const fgs_plan_spec *spec, int three, int no_pdl,
+                             const fgs_plan_spec *spec, int no_pdl,
                              fgs_error *err)
 {
     struct fgs__plan *p;
@@ -219,7 +219,6 @@ fgs_result fgs__plan_compose(fgs_plan **out, struct fgs__device *d,
     if (!p)
         return fgs__nomem(err);
     p->dev = d;
-    p->three = three;
     p->no_pdl = no_pdl;
     p->order = spec->order;
     p->level = spec->receipt;
@@ -251,5 +250,5 @@ fgs_result fgs_plan_compose(fgs_plan **out, fgs_device *dev,
         return fgs__fail(err, FGS_E_NULL, "out is NULL");
     *out = NULL;
     r = fgs__device_get(&d, dev, err);
-    return r < 0 ? r : fgs__plan_compose(out, d, spec, 0, 0, err);
+    return r < 0 ? r : fgs__plan_compose(out, d, spec, 0, err);
 }

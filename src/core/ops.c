@@ -77,20 +77,22 @@ static fgs_result take_streams(struct fgs__plan *p, fgs_error *err)
 /* ------------------------------------------------------------ crossings -- */
 
 /* All readers of a stage in other streams wait for one kind of event, so that a
- * graph has one, too: the stronger kind where one of them needs it. */
-static int needs_early(const struct fgs__plan *p, uint32_t from)
+ * graph has one, too.  Does the launch completion event do for all of them? */
+static int launch_will_do(const struct fgs__plan *p, uint32_t from)
 {
+    const struct fgs__cross *row = &fgs__crosses[FGS__CROSS_LAUNCH];
+
     for (uint32_t i = 0; i < p->edges; i++) {
         const struct fgs__edge *e = &p->edge[i];
 
-        if (e->from == from &&
-            p->stage[e->to].stream != p->stage[from].stream &&
-            (e->taken == FGS_ORDER_PDL ||
-             (e->taken != FGS_ORDER_STREAM &&
-              p->use[e->use].fill == FGS_FILL_SELF)))
-            return 1;
+        if (e->from != from || e->taken == FGS_ORDER_STREAM ||
+            p->stage[e->to].stream == p->stage[from].stream)
+            continue;
+        if ((e->taken == FGS_ORDER_PDL && !row->covers) ||
+            (p->use[e->use].fill == FGS_FILL_SELF && !row->filled))
+            return 0;
     }
-    return 0;
+    return 1;
 }
 
 /*
@@ -107,10 +109,9 @@ static fgs_result take_cross(struct fgs__plan *p, struct fgs__edge *e,
         e->cross = FGS__CROSS_STREAM; /* or SERIAL, by attr.c */
     else if (!fgs__orders[e->taken].early)
         e->cross = FGS__CROSS_EVENT;
-    else if (needs_early(p, e->from) || fgs__device_early_event(p->dev))
-        e->cross = FGS__CROSS_EVENT_EARLY;
     else
-        e->cross = FGS__CROSS_LAUNCH;
+        e->cross = launch_will_do(p, e->from) ? FGS__CROSS_LAUNCH
+                                              : FGS__CROSS_EVENT_EARLY;
     if (p->dev->cc >= fgs__crosses[e->cross].cc)
         return FGS_OK;
     return fgs__plan_broken(err, to, &p->use[e->use], UINT64_MAX,

@@ -32,11 +32,6 @@ static inline int fgs__kernel_persistent(const struct fgs__kernel *k)
 {
     return k->shape.persistent != 0;
 }
-static inline int fgs__device_early_event(struct fgs__device *d)
-{
-    (void)d;
-    return 0;
-}
 
 struct fgs__access {
     uint32_t use;              /* index into plan->use                       */
@@ -192,7 +187,6 @@ struct fgs__plan {
     int ahead;                 /* it was recorded, by a run or in this graph */
     uint32_t main_stage;       /* of the consumer that the receipt tells of  */
     int no_pdl;                /* no attribute that lets grids overlap        */
-    int three;                 /* made by fgs_plan_make                      */
     uint32_t level;            /* of the receipt                             */
     fgs_order order;
     uint64_t bound_ns, max_tries;
@@ -391,7 +385,7 @@ void fgs__plan_drop(struct fgs__plan *p);
 
 /* compose.c: the plan of a description, with a handle. */
 fgs_result fgs__plan_compose(fgs_plan **out, struct fgs__device *d,
-                             const fgs_plan_spec *spec, int three, int no_pdl,
+                             const fgs_plan_spec *spec, int no_pdl,
                              fgs_error *err);
 
 #endif

@@ -113,6 +113,6 @@ fgs_result fgs_plan_make(fgs_plan **out, fgs_device *dev,
             .receipt = 1, .bound_ns = desc->bound_ns,
             .max_tries = desc->max_tries };
 
-        return fgs__plan_compose(out, d, &spec, 1, (int)desc->no_pdl, err);
+        return fgs__plan_compose(out, d, &spec, (int)desc->no_pdl, err);
     }
 }

@@ -44,22 +44,22 @@ const struct fgs__role fgs__roles[FGS__ROLE_COUNT] = {
 
 const struct fgs__order fgs__orders[FGS_ORDER_COUNT] = {
     [FGS_ORDER_AUTO] = { .name = "auto" },
-#define ORDER(id, name, early, tile, cc, what)                                 \
-    [FGS_ORDER_##id] = { name, early, tile, cc, what },
+#define ORDER(id, name, early, cc, what)                                       \
+    [FGS_ORDER_##id] = { name, early, cc, what },
 #include "table/order.def"
 #undef ORDER
 };
 
 const struct fgs__fill fgs__fills[FGS_FILL_COUNT] = {
     [FGS_FILL_AUTO] = { .name = "auto" },
-#define FILL(id, name, before) [FGS_FILL_##id] = { name, before },
+#define FILL(id, name) [FGS_FILL_##id] = { name },
 #include "table/fill.def"
 #undef FILL
 };
 
 const struct fgs__cross fgs__crosses[FGS__CROSS_COUNT] = {
-#define CROSS(id, name, early, covers, filled, cc)                             \
-    [FGS__CROSS_##id] = { name, early, covers, filled, cc },
+#define CROSS(id, name, covers, filled, cc)                                    \
+    [FGS__CROSS_##id] = { name, covers, filled, cc },
 #include "table/cross.def"
 #undef CROSS
 };

@@ -60,17 +60,16 @@ struct fgs__launch_attr {
 
 struct fgs__order {
     const char *name;
-    int early, tile, cc;
+    int early, cc;
     const char *what;
 };
 
 struct fgs__fill {
     const char *name;
-    int before;
 };
 
 enum fgs__cross_id {
-#define CROSS(id, name, early, covers, filled, cc) FGS__CROSS_##id,
+#define CROSS(id, name, covers, filled, cc) FGS__CROSS_##id,
 #include "table/cross.def"
 #undef CROSS
     FGS__CROSS_COUNT
@@ -78,7 +77,7 @@ enum fgs__cross_id {
 
 struct fgs__cross {
     const char *name;
-    int early, covers, filled, cc;
+    int covers, filled, cc;
 };
 
 /* Indexed by their enumerations; entry 0 of the first two has the name only. */
