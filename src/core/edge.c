@@ -5,8 +5,8 @@
 
 /* ---------------------------------------------------------------- edges -- */
 
-static const struct fgs__access *writes(const struct fgs__stage *s,
-                                        uint32_t use)
+const struct fgs__access *fgs__stage_writes(const struct fgs__stage *s,
+                                            uint32_t use)
 {
     for (uint32_t i = 0; i < s->accesses; i++) {
         if (s->access[i].write && s->access[i].use == use)
@@ -43,7 +43,7 @@ static void edges_into(struct fgs__plan *p, uint32_t to, uint32_t access)
 
     for (uint32_t from = p->use[a->use].low; from < p->use[a->use].high;
          from++) {
-        if (from == to || !writes(&p->stage[from], a->use))
+        if (from == to || !fgs__stage_writes(&p->stage[from], a->use))
             continue;
         if (p->edge)
             p->edge[p->edges] = (struct fgs__edge){

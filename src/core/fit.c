@@ -26,30 +26,6 @@ check_kernels(struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
     return FGS_OK;
 }
 
-/* The input is f32, as many elements a tile as the others have; those hold the
- * kernels' tiles. */
-static fgs_result check_tile(const struct fgs__buffer *b, int input,
-                             const struct fgs__kernel *k, fgs_error *err)
-{
-    fgs_element e = input ? FGS_ELEMENT_F32 : k->shape.element;
-    uint64_t bytes = input ? fgs__shape_in_bytes(&k->shape)
-                           : k->shape.tile_bytes;
-
-    if (b->element != e)
-        return fgs__fail(err, FGS_E_MISMATCH,
-                         "buffer '%s' holds %s, kernel %s works on %s",
-                         b->name, fgs_element_get_info(b->element)->name,
-                         k->entry, fgs_element_get_info(e)->name);
-    if (b->tile_bytes != bytes)
-        return fgs__fail(err, FGS_E_MISMATCH,
-                         "buffer '%s' has tiles of %llu bytes; %s of kernel "
-                         "%s has %llu",
-                         b->name, (unsigned long long)b->tile_bytes,
-                         input ? "the input tile" : "the tile", k->entry,
-                         (unsigned long long)bytes);
-    return FGS_OK;
-}
-
 fgs_result fgs__fit_check(struct fgs__buffer *const b[FGS__BUFFERS],
                           struct fgs__kernel *const k[FGS_ROLE_CONSUMER + 1],
                           fgs_error *err)
@@ -69,9 +45,6 @@ fgs_result fgs__fit_check(struct fgs__buffer *const b[FGS__BUFFERS],
                                  "buffers '%s' and '%s' overlap", b[j]->name,
                                  b[i]->name);
         }
-        r = check_tile(b[i], i == FGS__IN, k[FGS_ROLE_PRODUCER], err);
-        if (r < 0)
-            return r;
     }
     return r;
 }

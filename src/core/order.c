@@ -28,16 +28,6 @@ static int stores_whole(const struct fgs__stage *s, const struct fgs__access *a)
     return s->role != FGS_ROLE_INIT && s->role != FGS_ROLE_CONSUMER;
 }
 
-static const struct fgs__access *writes(const struct fgs__stage *s,
-                                        uint32_t use)
-{
-    for (uint32_t i = 0; i < s->accesses; i++) {
-        if (s->access[i].write && s->access[i].use == use)
-            return &s->access[i];
-    }
-    return NULL;
-}
-
 /* Orders of a tile: both ends in one memory synchronization domain (a fence at
  * gpu scope does not reach another), and a reader that ends behind the
  * writer. */
@@ -92,7 +82,7 @@ static int possible(const struct fgs__plan *p, const struct fgs__edge *e,
 {
     const struct fgs__stage *from = &p->stage[e->from], *to = &p->stage[e->to];
     const struct fgs__access *in = &to->access[e->access];
-    const struct fgs__access *out = writes(from, e->use);
+    const struct fgs__access *out = fgs__stage_writes(from, e->use);
 
     switch (o) {
     case FGS_ORDER_PDL:

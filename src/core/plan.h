@@ -230,8 +230,8 @@ fgs_result fgs__plan_get(struct fgs__plan **out, const fgs_plan *plan,
 enum { FGS__IN, FGS__MID, FGS__OUT, FGS__BUFFERS };
 
 /*
- * fit.c: all three buffers have as many tiles, lie apart, and hold the kernels'
- * tiles; the kernels work on tiles of one kind.
+ * fit.c: all three buffers have as many tiles and lie apart; the kernels work
+ * on tiles of one kind.  What a stage asks of a buffer, stage.c checks.
  *
  * FGS_E_MISMATCH names the two that differ
  */
@@ -258,6 +258,10 @@ fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
                          const char *what, uint32_t *index, fgs_error *err);
 fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
                            const fgs_stage_desc *d, fgs_error *err);
+
+/* edge.c: the access by which a stage writes a use, NULL = it does not. */
+const struct fgs__access *fgs__stage_writes(const struct fgs__stage *s,
+                                            uint32_t use);
 
 /* edge.c: edges by the stage that they end in: its `in`. */
 void fgs__plan_index(struct fgs__plan *p);
