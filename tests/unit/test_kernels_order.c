@@ -1,9 +1,6 @@
 /* test_kernels_order.c -- plain consumers, flags, tables, work; FGS_PROVIDER */
-#include "rtc.h"
+#include "kernels_both.h"
 
-#include "kernels.h"
-
-static char cache[] = "/tmp/fgs-order-XXXXXX", remove_cache[64];
 static uint32_t doubled[WORDS], want[WORDS];
 
 static fgs_kernel *plain(void)
@@ -280,19 +277,5 @@ int main(void)
         T(blocks_take_their_share_of_the_spread),
     };
 
-    int failed = cmocka_run_group_tests_name("kernels_order", tests,
-                                             open_device, close_device);
-
-    /* The twins; compiled once each. */
-    if (!rtc_tool("libnvrtc.so.13"))
-        return failed;
-    setenv("FGS_NVRTC", rtc_tool("libnvrtc.so.13"), 1);
-    if (!mkdtemp(cache))
-        return 1;
-    setenv("FGS_CACHE_DIR", cache, 1);
-    language = FGS_LANGUAGE_CUDA;
-    failed += cmocka_run_group_tests_name("kernels_order by twins", tests,
-                                          open_device, close_device);
-    snprintf(remove_cache, sizeof remove_cache, "rm -r '%s'", cache);
-    return failed + (system(remove_cache) != 0);
+    return run_both("kernels_order", tests, sizeof tests / sizeof tests[0]);
 }

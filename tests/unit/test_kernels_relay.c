@@ -1,9 +1,6 @@
 /* test_kernels_relay.c -- relays, clears, producers that fill; FGS_PROVIDER */
-#include "rtc.h"
+#include "kernels_both.h"
 
-#include "kernels.h"
-
-static char cache[] = "/tmp/fgs-relay-XXXXXX", remove_cache[64];
 static uint32_t doubled[WORDS], want[WORDS];
 
 static fgs_kernel *make_self(fgs_role role, fgs_engine engine, uint32_t weak,
@@ -271,19 +268,5 @@ int main(void)
         T(who_writes_no_sentinels_fills_nothing),
     };
 
-    int failed = cmocka_run_group_tests_name("kernels_relay", tests,
-                                             open_device, close_device);
-
-    /* The twins; compiled once each. */
-    if (!rtc_tool("libnvrtc.so.13"))
-        return failed;
-    setenv("FGS_NVRTC", rtc_tool("libnvrtc.so.13"), 1);
-    if (!mkdtemp(cache))
-        return 1;
-    setenv("FGS_CACHE_DIR", cache, 1);
-    language = FGS_LANGUAGE_CUDA;
-    failed += cmocka_run_group_tests_name("kernels_relay by twins", tests,
-                                          open_device, close_device);
-    snprintf(remove_cache, sizeof remove_cache, "rm -r '%s'", cache);
-    return failed + (system(remove_cache) != 0);
+    return run_both("kernels_relay", tests, sizeof tests / sizeof tests[0]);
 }
