@@ -40,6 +40,22 @@ static inline void net_close(struct net *n)
     fgs_device_close(n->dev);
 }
 
+/* A fresh net for each test of a file: `state` points to the file's. */
+static inline int net_setup(void **state)
+{
+    net_open(*state);
+    return 0;
+}
+
+static inline int net_teardown(void **state)
+{
+    net_close(*state);
+    return 0;
+}
+
+#define NET_TEST(f, net)                                                       \
+    cmocka_unit_test_prestate_setup_teardown(f, net_setup, net_teardown, &(net))
+
 static inline fgs_buffer *net_buffer(struct net *n, const char *name,
                                      uint32_t slots)
 {

@@ -6,20 +6,6 @@
 
 static struct net net;
 
-static int setup(void **state)
-{
-    (void)state;
-    net_open(&net);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    net_close(&net);
-    return 0;
-}
-
 static void fan_out_of_eight_reads_one_buffer(void **state)
 {
     fgs_buffer *in = net_buffer(&net, "in", 1);
@@ -350,7 +336,7 @@ static void trace_has_a_row_a_block(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) NET_TEST(f, net)
     const struct CMUnitTest tests[] = {
         TEST(fan_out_of_eight_reads_one_buffer),
         TEST(one_slot_is_filled_by_a_kernel),

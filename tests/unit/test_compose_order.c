@@ -6,20 +6,6 @@
 
 static struct net net;
 
-static int setup(void **state)
-{
-    (void)state;
-    net_open(&net);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    net_close(&net);
-    return 0;
-}
-
 static void four_orders_give_the_same(void **state)
 {
     static const char *const forms[FGS_ORDER_COUNT] = {
@@ -164,7 +150,7 @@ static void order_of_the_plan_is_that_of_its_edges(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) NET_TEST(f, net)
     const struct CMUnitTest tests[] = {
         TEST(four_orders_give_the_same),
         TEST(chain_of_twenty_under_each_order),
