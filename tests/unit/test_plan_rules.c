@@ -4,19 +4,26 @@
  */
 #include "compose_rig.h"
 
+#include <fgs/fgs_sim.h>
+
 static struct net net;
 static fgs_buffer *in, *mid, *out;
 
 /* No such function: a plan that is refused never asks the driver for it. */
 #define NO_FUNCTION ((CUfunction)(uintptr_t)16)
 
-static int setup(void **state)
+static void open_net(void)
 {
-    (void)state;
     net_open(&net);
     in = net_buffer(&net, "in", 1);
     mid = net_buffer(&net, "mid", 1);
     out = net_buffer(&net, "out", 1);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    open_net();
     return 0;
 }
 
@@ -229,6 +236,38 @@ static void unequal_domains(void **state)
     refused(FGS_E_PLAN, "different memory synchronization domains", "b", "mid");
 }
 
+/* The software device as another one; nothing of the net may be alive. */
+static void present(uint32_t cc)
+{
+    fgs_sim_config cfg = { .size = sizeof cfg };
+    fgs_error err;
+
+    RIG_OK(fgs_sim_config_get(&cfg, &err), err);
+    cfg.cc = cc;
+    RIG_OK(fgs_sim_config_set(&cfg, &err), err);
+}
+
+/* Below 9.0 a reader in another stream can be tied to the start of its writer's
+ * blocks alone, not to their fill. */
+static void starving_order(void **state)
+{
+    (void)state;
+    net_close(&net);
+    present(75);
+    open_net();
+    own("a", in, mid)->triggers = FGS_TRIGGERS_FILLED;
+    own("b", mid, out)->stream = (CUstream)(uintptr_t)16;
+    access_of(1, 0)->order = FGS_ORDER_SENTINEL;
+    refused(FGS_E_PLAN, "b could take the device before a has started and "
+                        "starve it", "b", "mid");
+    /* Filled before, it can; then the driver is asked for the function. */
+    net.stage[0].triggers = FGS_TRIGGERS_START;
+    refused(FGS_E_DRIVER, "cuFuncLoad", NULL, NULL);
+    net_close(&net);
+    present(107);
+    open_net();
+}
+
 static void order_that_a_writer_has_no_part_in(void **state)
 {
     (void)state;
@@ -379,6 +418,7 @@ int main(void)
         TEST(missing_wait),
         TEST(pdl_on_a_kernel_that_waits_too_late),
         TEST(unequal_domains),
+        TEST(starving_order),
         TEST(order_that_a_writer_has_no_part_in),
         TEST(wrong_sizes),
         TEST(padding_that_nobody_writes),
