@@ -1,39 +1,10 @@
 /* handoff_device.c -- one device by its driver, for fgs bench handoff */
 #include "handoff.h"
 
+#include "driver.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-/* The driver's types as its ABI has them: handles and addresses. */
-typedef unsigned long long dev_addr;
-#define CALLS(X)                                                               \
-    X(cuInit, (unsigned))                                                      \
-    X(cuDeviceGet, (int *, int))                                               \
-    X(cuDeviceGetAttribute, (int *, int, int))                                 \
-    X(cuDevicePrimaryCtxRetain, (void **, int))                                \
-    X(cuDevicePrimaryCtxRelease, (int))                                        \
-    X(cuCtxPushCurrent, (void *))                                              \
-    X(cuCtxPopCurrent, (void **))                                              \
-    X(cuCtxSynchronize, (void))                                                \
-    X(cuMemAlloc, (dev_addr *, size_t))                                        \
-    X(cuMemFree, (dev_addr))                                                   \
-    X(cuMemsetD32Async, (dev_addr, unsigned, size_t, void *))                  \
-    X(cuMemcpyDtoH, (void *, dev_addr, size_t))                                \
-    X(cuModuleLoadDataEx,                                                      \
-      (void **, const void *, unsigned, int *, void **))                       \
-    X(cuModuleUnload, (void *))                                                \
-    X(cuModuleGetFunction, (void **, void *, const char *))                    \
-    X(cuFuncSetAttribute, (void *, int, int))                                  \
-    X(cuGetErrorName, (int, const char **))                                    \
-    X(cuLaunchKernel,                                                          \
-      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
-       unsigned, void *, void **, void **))
-
-static struct {
-#define MEMBER(name, params) int (*name) params;
-    CALLS(MEMBER)
-#undef MEMBER
-} cu;
 
 enum { /* attributes of devices and functions, by number */
     SHARED_OF_SM = 81,
@@ -41,34 +12,9 @@ enum { /* attributes of devices and functions, by number */
     DYNAMIC_SHARED = 8
 };
 
-static bool find_calls(struct handoff_device *d)
-{
-    void *p;
-
-    /* ISO C has no conversion from an object's address to a function's. */
-#define FIND(name, params)                                                     \
-    p = fgs_device_get_proc(d->dev, #name);                                    \
-    if (!p) {                                                                  \
-        snprintf(d->why, sizeof d->why, "%s: not in this driver", #name);      \
-        return false;                                                          \
-    }                                                                          \
-    memcpy(&cu.name, &p, sizeof p);
-    CALLS(FIND)
-#undef FIND
-    return true;
-}
-
 static bool good(struct handoff_device *d, const char *what, int code)
 {
-    const char *name = NULL;
-
-    if (!code)
-        return true;
-    if (cu.cuGetErrorName(code, &name))
-        name = NULL;
-    snprintf(d->why, sizeof d->why, "%s: %s (%d)", what, name ? name : "error",
-             code);
-    return false;
+    return driver_good(what, code, d->why, sizeof d->why);
 }
 
 size_t handoff_ctl_bytes(const struct handoff_device *d)
@@ -101,19 +47,9 @@ static bool find_shared(struct handoff_device *d)
 
 static bool start(struct handoff_device *d, uint32_t rounds)
 {
-    void *ctx = NULL;
-
-    if (!find_calls(d) || !good(d, "cuInit", cu.cuInit(0)) ||
-        !good(d, "cuDeviceGet",
-              cu.cuDeviceGet(&d->ordinal, d->info.ordinal)) ||
-        !good(d, "cuDevicePrimaryCtxRetain",
-              cu.cuDevicePrimaryCtxRetain(&ctx, d->ordinal)))
+    if (!driver_enter(d->dev, d->info.ordinal, &d->ordinal, &d->ctx, d->why,
+                      sizeof d->why))
         return false;
-    if (!good(d, "cuCtxPushCurrent", cu.cuCtxPushCurrent(ctx))) {
-        cu.cuDevicePrimaryCtxRelease(d->ordinal);
-        return false;
-    }
-    d->ctx = ctx;
     return find_shared(d) &&
            good(d, "cuMemAlloc",
                 cu.cuMemAlloc(&d->tiles, tiles_bytes(rounds))) &&
@@ -144,16 +80,11 @@ int handoff_open(struct handoff_device *d, const char *provider,
 
 void handoff_close(struct handoff_device *d)
 {
-    void *old;
-
-    if (d->ctx) {
-        if (d->tiles)
-            cu.cuMemFree(d->tiles);
-        if (d->ctl)
-            cu.cuMemFree(d->ctl);
-        cu.cuCtxPopCurrent(&old);
-        cu.cuDevicePrimaryCtxRelease(d->ordinal);
-    }
+    if (d->tiles)
+        cu.cuMemFree(d->tiles);
+    if (d->ctl)
+        cu.cuMemFree(d->ctl);
+    driver_leave(d->ctx, d->ordinal);
     fgs_device_close(d->dev);
 }
 

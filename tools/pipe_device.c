@@ -1,67 +1,12 @@
 /* pipe_device.c -- kernels, memory and events of one device by its driver */
 #include "pipe.h"
 
-#include "text.h"
+#include "driver.h"
 
-#include <fgs/fgs_sim.h>
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The driver's types as its ABI has them: handles and addresses. */
-struct launch_attr {
-    unsigned id, pad;
-    union {
-        char room[64];
-        int flag;
-        unsigned dim[3];
-    } value;
-};
-struct launch_config {
-    unsigned grid[3], block[3], shared;
-    void *stream;
-    struct launch_attr *attrs;
-    unsigned count;
-};
-#define CALLS(X)                                                               \
-    X(cuInit, (unsigned))                                                      \
-    X(cuDeviceGet, (int *, int))                                               \
-    X(cuDeviceGetAttribute, (int *, int, int))                                 \
-    X(cuDevicePrimaryCtxRetain, (void **, int))                                \
-    X(cuDevicePrimaryCtxRelease, (int))                                        \
-    X(cuCtxPushCurrent, (void *))                                              \
-    X(cuCtxPopCurrent, (void **))                                              \
-    X(cuCtxSynchronize, (void))                                                \
-    X(cuMemAlloc, (pipe_addr *, size_t))                                       \
-    X(cuMemFree, (pipe_addr))                                                  \
-    X(cuMemHostAlloc, (void **, size_t, unsigned))                             \
-    X(cuMemHostGetDevicePointer, (pipe_addr *, void *, unsigned))              \
-    X(cuMemFreeHost, (void *))                                                 \
-    X(cuMemsetD32Async, (pipe_addr, unsigned, size_t, void *))                 \
-    X(cuMemcpyHtoD, (pipe_addr, const void *, size_t))                         \
-    X(cuMemcpyDtoH, (void *, pipe_addr, size_t))                               \
-    X(cuModuleLoadDataEx,                                                      \
-      (void **, const void *, unsigned, int *, void **))                       \
-    X(cuModuleUnload, (void *))                                                \
-    X(cuModuleGetFunction, (void **, void *, const char *))                    \
-    X(cuFuncSetAttribute, (void *, int, int))                                  \
-    X(cuFuncGetAttribute, (int *, int, void *))                                \
-    X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                             \
-      (int *, void *, int, size_t))                                            \
-    X(cuEventCreate, (void **, unsigned))                                      \
-    X(cuEventDestroy, (void *))                                                \
-    X(cuEventRecord, (void *, void *))                                         \
-    X(cuEventSynchronize, (void *))                                            \
-    X(cuEventElapsedTime, (float *, void *, void *))                           \
-    X(cuGetErrorName, (int, const char **))                                    \
-    X(cuLaunchKernelEx,                                                        \
-      (const struct launch_config *, void *, void **, void **))
-
-static struct {
-#define MEMBER(name, params) int (*name) params;
-    CALLS(MEMBER)
-#undef MEMBER
-} cu;
 
 /* Attributes and flags, by number; of the 48 KiB that nobody has to ask for,
  * what is left beside a kernel's barriers. */
@@ -72,35 +17,9 @@ enum {
     LOG = 5, LOG_SIZE = 6, PLAIN_SHARED = 47 << 10
 };
 
-static bool find_calls(struct pipe_device *d)
-{
-    void *p;
-
-    /* ISO C has no conversion from an object's address to a function's. */
-#define FIND(name, params)                                                     \
-    p = fgs_device_get_proc(d->dev, #name);                                    \
-    if (!p) {                                                                  \
-        snprintf(d->why, sizeof d->why, "%s: not in this driver", #name);      \
-        return false;                                                          \
-    }                                                                          \
-    memcpy(&cu.name, &p, sizeof p);
-    CALLS(FIND)
-#undef FIND
-    return true;
-}
-
 static bool good(struct pipe_device *d, const char *what, int code)
 {
-    bool sim = !strcmp(d->provider, "sim");
-    const char *name = NULL, *fault = sim ? fgs_sim_last_fault() : "";
-
-    if (!code)
-        return true;
-    if (cu.cuGetErrorName(code, &name))
-        name = NULL;
-    snprintf(d->why, sizeof d->why, "%s: %s (%d)%s%.800s", what,
-             name ? name : "error", code, *fault ? ": " : "", fault);
-    return false;
+    return driver_good(what, code, d->why, sizeof d->why);
 }
 #define TRY(d, call, args) good(d, #call, cu.call args)
 
@@ -108,17 +27,9 @@ static bool good(struct pipe_device *d, const char *what, int code)
 
 static bool start(struct pipe_device *d)
 {
-    void *ctx = NULL;
-
-    if (!find_calls(d) || !TRY(d, cuInit, (0)) ||
-        !TRY(d, cuDeviceGet, (&d->ordinal, d->info.ordinal)) ||
-        !TRY(d, cuDevicePrimaryCtxRetain, (&ctx, d->ordinal)))
+    if (!driver_enter(d->dev, d->info.ordinal, &d->ordinal, &d->ctx, d->why,
+                      sizeof d->why))
         return false;
-    if (!TRY(d, cuCtxPushCurrent, (ctx))) {
-        cu.cuDevicePrimaryCtxRelease(d->ordinal);
-        return false;
-    }
-    d->ctx = ctx;
     return TRY(d, cuDeviceGetAttribute, (&d->sms, SM_COUNT, d->ordinal)) &&
            TRY(d, cuDeviceGetAttribute,
                (&d->shared, SHARED_OF_SM, d->ordinal)) &&
@@ -152,12 +63,7 @@ int pipe_open(struct pipe_device *d, const char *verb, const char *provider,
 
 void pipe_close(struct pipe_device *d)
 {
-    void *old;
-
-    if (d->ctx) {
-        cu.cuCtxPopCurrent(&old);
-        cu.cuDevicePrimaryCtxRelease(d->ordinal);
-    }
+    driver_leave(d->ctx, d->ordinal);
     d->ctx = NULL;
     fgs_device_close(d->dev);
     d->dev = NULL;

@@ -5,30 +5,11 @@
  */
 #include "plan_parts.h"
 
+#include "driver.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CALLS(X)                                                               \
-    X(cuInit, (unsigned))                                                      \
-    X(cuDeviceGet, (int *, int))                                               \
-    X(cuDevicePrimaryCtxRetain, (void **, int))                                \
-    X(cuDevicePrimaryCtxRelease, (int))                                        \
-    X(cuCtxPushCurrent, (void *))                                              \
-    X(cuCtxPopCurrent, (void **))                                              \
-    X(cuStreamCreate, (void **, unsigned))                                     \
-    X(cuStreamDestroy, (void *))                                               \
-    X(cuModuleLoadDataEx,                                                      \
-      (void **, const void *, unsigned, int *, void **))                       \
-    X(cuModuleUnload, (void *))                                                \
-    X(cuModuleGetFunction, (void **, void *, const char *))                    \
-    X(cuGetErrorName, (int, const char **))
-
-static struct {
-#define MEMBER(name, params) int (*name) params;
-    CALLS(MEMBER)
-#undef MEMBER
-} cu;
 
 static fgs_result wrong(fgs_error *err, fgs_result r, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -49,57 +30,26 @@ static fgs_result wrong(fgs_error *err, fgs_result r, const char *fmt, ...)
 static fgs_result good(fgs_error *err, int code, const char *what,
                        const char *log)
 {
-    const char *name = NULL;
-
     if (!code)
         return FGS_OK;
-    if (cu.cuGetErrorName(code, &name))
-        name = NULL;
-    wrong(err, FGS_E_DRIVER, "%.300s: %s%s%.500s", what, name ? name : "error",
+    wrong(err, FGS_E_DRIVER, "%.300s: %s%s%.500s", what, driver_name(code),
           *log ? ": " : "", log);
     err->driver = code;
     return FGS_E_DRIVER;
 }
 
-static fgs_result find_calls(struct plan_parts *p, fgs_error *err)
-{
-    void *f;
-
-    /* ISO C has no conversion from an object's address to a function's. */
-#define FIND(name, params)                                                     \
-    f = fgs_device_get_proc(p->dev, #name);                                    \
-    if (!f)                                                                    \
-        return wrong(err, FGS_E_ENTRY, "%s: not in this driver", #name);       \
-    memcpy(&cu.name, &f, sizeof f);
-    CALLS(FIND)
-#undef FIND
-    return FGS_OK;
-}
-
 fgs_result plan_context(struct plan_parts *p, fgs_error *err)
 {
-    fgs_result r;
-    void *ctx = NULL;
+    char why[1024];
 
     if (p->ctx)
         return FGS_OK;
-    r = find_calls(p, err);
-    if (r == FGS_OK)
-        r = good(err, cu.cuInit(0), "cuInit", "");
-    if (r == FGS_OK)
-        r = good(err, cu.cuDeviceGet(&p->ordinal, p->info.ordinal),
-                 "cuDeviceGet", "");
-    if (r == FGS_OK)
-        r = good(err, cu.cuDevicePrimaryCtxRetain(&ctx, p->ordinal),
-                 "cuDevicePrimaryCtxRetain", "");
-    if (r < 0)
-        return r;
-    r = good(err, cu.cuCtxPushCurrent(ctx), "cuCtxPushCurrent", "");
-    if (r < 0)
-        cu.cuDevicePrimaryCtxRelease(p->ordinal);
-    else
-        p->ctx = ctx;
-    return r;
+    if (!driver_find(p->dev, why, sizeof why))
+        return wrong(err, FGS_E_ENTRY, "%.900s", why);
+    if (!driver_enter(p->dev, p->info.ordinal, &p->ordinal, &p->ctx, why,
+                      sizeof why))
+        return wrong(err, FGS_E_DRIVER, "%.900s", why);
+    return FGS_OK;
 }
 
 fgs_result plan_stream(struct plan_parts *p, uint64_t n, CUstream *out,
@@ -243,7 +193,6 @@ fgs_result plan_function(struct plan_parts *p, const struct plan_stage *s,
 
 void plan_driver_end(struct plan_parts *p)
 {
-    void *old;
     uint32_t i;
 
     for (i = 0; i < p->module_count; i++)
@@ -251,9 +200,6 @@ void plan_driver_end(struct plan_parts *p)
     for (i = 0; i < PLAN_STREAMS; i++)
         if (p->streams[i])
             cu.cuStreamDestroy(p->streams[i]);
-    if (p->ctx) {
-        cu.cuCtxPopCurrent(&old);
-        cu.cuDevicePrimaryCtxRelease(p->ordinal);
-    }
+    driver_leave(p->ctx, p->ordinal);
     free(p->modules);
 }
