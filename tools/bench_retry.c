@@ -5,6 +5,7 @@
  * all threads, a warp, a retry warp that naps (guide 4.6.7).
  */
 #include "bench.h"
+#include "driver.h"
 #include "pipe.h"
 #include "text.h"
 
@@ -142,25 +143,15 @@ static bool load(struct bench *b, const struct kind *k, struct pipe_kernel *to)
 
 static bool make_stream(struct bench *b)
 {
-    void *p = fgs_device_get_proc(b->d.dev, "cuStreamCreate");
-    int (*create)(void **, unsigned);
-
-    memcpy(&create, &p, sizeof create);
-    if (p && !create(&b->stream, STREAM_NON_BLOCKING))
-        return true;
-    snprintf(b->d.why, sizeof b->d.why, "cuStreamCreate failed");
-    return false;
+    return driver_good("cuStreamCreate",
+                       cu.cuStreamCreate(&b->stream, STREAM_NON_BLOCKING),
+                       b->d.why, sizeof b->d.why);
 }
 
 static void drop_stream(struct bench *b)
 {
-    void *p = b->stream ? fgs_device_get_proc(b->d.dev, "cuStreamDestroy")
-                        : NULL;
-    int (*destroy)(void *);
-
-    memcpy(&destroy, &p, sizeof destroy);
-    if (p)
-        destroy(b->stream);
+    if (b->stream)
+        cu.cuStreamDestroy(b->stream);
 }
 
 static bool prepare(struct bench *b)

@@ -82,7 +82,6 @@ static void add_stage(struct fgs__plan *p, uint32_t use)
     s->kernel = s->handle = u->filler;
     s->role = FGS_ROLE_INIT;
     s->fills = use;
-    s->element = u->element;
     s->tile_bytes = (uint32_t)u->tile_bytes;
     u->fill_stage = p->stages++;
 }

@@ -74,7 +74,6 @@ struct fgs__stage {
     fgs_engine engine;         /* AUTO = none                                */
     int can_check;             /* looks for sentinels                        */
     int self, persistent;
-    fgs_element element;
     uint32_t tile_bytes;
     const char *assembled_by;
     char entry[68];
@@ -119,7 +118,7 @@ struct fgs__use {
     uint32_t fill_stage;       /* of KERNEL, NOWHERE = none                  */
     int sentinel;              /* an edge over it is ordered by the sentinel  */
     int flagged;               /* by flags                                   */
-    int written, read;         /* by a stage                                 */
+    int written;               /* by a stage                                 */
     uint32_t low, high;        /* stages [low, high) have those that touch it */
     CUdeviceptr flags;         /* u32[room]                                  */
     uint64_t clean;            /* bit s = slot s holds sentinels only, as far

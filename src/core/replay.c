@@ -242,16 +242,23 @@ static fgs_result capture(struct fgs__builder *b, CUstream stream,
     return r < 0 ? r : fgs__graph_verify(b, rounds, err);
 }
 
+/* The plan may put `rounds` rounds into a graph now; its context is entered. */
+static fgs_result open_plan(struct fgs__builder *b, fgs_plan *plan,
+                            uint32_t rounds, fgs_error *err)
+{
+    fgs_result r = fgs__plan_get(&b->p, plan, err);
+
+    if (r >= 0)
+        r = check_rounds(b->p, rounds, err);
+    return r < 0 ? r : fgs__device_enter(b->p->dev, err);
+}
+
 fgs_result fgs_plan_capture(fgs_plan *plan, CUstream stream, uint32_t rounds,
                             fgs_error *err)
 {
     struct fgs__builder b = { 0 };
-    fgs_result r = fgs__plan_get(&b.p, plan, err);
+    fgs_result r = open_plan(&b, plan, rounds, err);
 
-    if (r >= 0)
-        r = check_rounds(b.p, rounds, err);
-    if (r >= 0)
-        r = fgs__device_enter(b.p->dev, err);
     if (r < 0)
         return r;
     r = capture(&b, stream, rounds, err);
@@ -266,14 +273,12 @@ fgs_result fgs_plan_graph(fgs_plan *plan, CUgraph graph,
 {
     struct fgs__builder b = { .graph = graph };
     struct fgs__sink sink = fgs__sink_graph;
-    fgs_result r = fgs__plan_get(&b.p, plan, err);
+    fgs_result r;
 
-    if (r >= 0 && (!graph || (dep_count && !deps)))
-        r = fgs__fail(err, FGS_E_NULL, "%s is NULL", graph ? "deps" : "graph");
-    if (r >= 0)
-        r = check_rounds(b.p, rounds, err);
-    if (r >= 0)
-        r = fgs__device_enter(b.p->dev, err);
+    if (!graph || (dep_count && !deps))
+        return fgs__fail(err, FGS_E_NULL, "%s is NULL",
+                         graph ? "deps" : "graph");
+    r = open_plan(&b, plan, rounds, err);
     if (r < 0)
         return r;
     sink.cookie = &b;

@@ -144,7 +144,6 @@ static void take_facts(struct fgs__stage *s, const struct fgs__kernel *k)
 {
     s->role = k->role;
     s->engine = k->engine;
-    s->element = k->shape.element;
     s->tile_bytes = k->shape.tile_bytes;
     s->self = fgs__kernel_self(k);
     s->persistent = fgs__kernel_persistent(k);
@@ -391,8 +390,6 @@ static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
     a->count = d->count;
     if (a->write)
         p->use[a->use].written = 1;
-    else
-        p->use[a->use].read = 1;
     return take_table(p, s, a, d, err);
 }
 
