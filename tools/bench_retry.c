@@ -7,7 +7,6 @@
 #include "bench.h"
 #include "driver.h"
 #include "pipe.h"
-#include "text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -130,10 +129,9 @@ static bool load(struct bench *b, const struct kind *k, struct pipe_kernel *to)
         return pipe_load_text(&b->d, "spin", spin_text, "spin", to);
     if (!k->awake)
         return pipe_load(&b->d, &desc, to);
-    if (text_get("bench", &desc, &text)) {
-        snprintf(b->d.why, sizeof b->d.why, "no text %s", k->stem);
+    text = pipe_text(&b->d, &desc);
+    if (!text)
         return false;
-    }
     wake(text);
     snprintf(entry, sizeof entry, "fgs_%s", k->stem);
     good = pipe_load_text(&b->d, k->stem, text, entry, to);

@@ -56,7 +56,10 @@ void pipe_close(struct pipe_device *d);
 
 /* What follows is false after d->why was filled. */
 
-/* A text of the library; desc->cc 0 = the device's. */
+/* A text of the library, or of $FGS_PTX_DIR, which is told on stderr; NULL
+ * or the caller's to free.  desc->cc 0 = the device's. */
+char *pipe_text(struct pipe_device *d, const fgs_ptx_desc *desc);
+/* The same, loaded. */
 bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
                struct pipe_kernel *k);
 /* A text of one's own, with the entry's name. */

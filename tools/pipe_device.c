@@ -175,29 +175,54 @@ bool pipe_load_text(struct pipe_device *d, const char *name, const char *text,
     return is_good;
 }
 
-bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
-               struct pipe_kernel *k)
+static char *expand(struct pipe_device *d, const fgs_ptx_desc *desc)
+{
+    size_t size = 0;
+    char *text = NULL;
+    fgs_error err;
+    fgs_result r = fgs_ptx_expand(desc, NULL, &size, &err);
+
+    if (r == FGS_E_SIZE && size && (text = malloc(size)))
+        r = fgs_ptx_expand(desc, text, &size, &err);
+    if (r == FGS_OK)
+        return text;
+    snprintf(d->why, sizeof d->why, "%s",
+             r == FGS_E_SIZE && size && !text ? "no memory" : err.text);
+    free(text);
+    return NULL;
+}
+
+char *pipe_text(struct pipe_device *d, const fgs_ptx_desc *desc)
 {
     fgs_ptx_desc all = *desc;
-    char entry[80], *text = NULL;
-    size_t size = 0;
-    fgs_error err;
-    fgs_result r;
-    bool is_good = false;
+    char *text, *own;
 
-    memset(k, 0, sizeof *k);
     all.size = sizeof all;
     if (!all.cc)
         all.cc = d->info.cc;
-    r = fgs_ptx_expand(&all, NULL, &size, &err);
-    if (r == FGS_E_SIZE && size && (text = malloc(size)))
-        r = fgs_ptx_expand(&all, text, &size, &err);
-    if (r < 0)
-        snprintf(d->why, sizeof d->why, "%s",
-                 r == FGS_E_SIZE && size && !text ? "no memory" : err.text);
-    snprintf(entry, sizeof entry, "fgs_%s", all.stem);
-    if (r == FGS_OK)
-        is_good = pipe_load_text(d, all.stem, text, entry, k);
+    all.ptx_dir = getenv("FGS_PTX_DIR");
+    text = expand(d, &all);
+    if (!text || !all.ptx_dir || !*all.ptx_dir)
+        return text;
+    all.ptx_dir = NULL;
+    own = expand(d, &all);
+    if (!own || strcmp(own, text))
+        fprintf(stderr, "fgs: %s: the text of FGS_PTX_DIR\n", all.stem);
+    free(own);
+    return text;
+}
+
+bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
+               struct pipe_kernel *k)
+{
+    char entry[80], *text = pipe_text(d, desc);
+    bool is_good;
+
+    memset(k, 0, sizeof *k);
+    if (!text)
+        return false;
+    snprintf(entry, sizeof entry, "fgs_%s", desc->stem);
+    is_good = pipe_load_text(d, desc->stem, text, entry, k);
     free(text);
     return is_good;
 }

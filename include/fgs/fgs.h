@@ -553,6 +553,8 @@ typedef struct fgs_ptx_desc {
                             the compiler                     (default PTX)   */
     uint32_t stages;     /* of a pipeline's text, 1 to 8     (default 2)     */
     uint32_t reserved;
+    const char *ptx_dir; /* folder whose files replace the library's texts by
+                            name, as of fgs_device_opts; NULL: none          */
 } fgs_ptx_desc;
 
 /*

@@ -295,8 +295,8 @@ fgs_result fgs__text_of_desc(struct fgs__text *t, struct fgs__shape *shape,
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);
     r = fgs__shape_check(shape, d->cc, err);
-    return r < 0 ? r : fgs__text_load(t, d->stem, d->cc, shape, NULL,
-                                      &fgs__malloc, err);
+    return r < 0 ? r : fgs__text_load(t, d->stem, d->cc, shape,
+                                      all.ptx_dir, &fgs__malloc, err);
 }
 
 fgs_result fgs_ptx_expand(const fgs_ptx_desc *d, char *buf, size_t *size,

@@ -3,7 +3,8 @@
 . tests/lib.sh
 
 export FGS_PROVIDER=sim
-digest=4b987ad400b87e9a # of the plan, by every engine
+plan=4b987ad400b87e9a # of the plan, by every engine
+digest=$plan
 
 run()
 {
@@ -54,4 +55,20 @@ refuse leak_is_told "tile 9 chunk 5 (.*kept its sentinel" \
 grep -q 'tile 9, chunk 5, stage' "$tmp/out" &&
     grep -q 'alive: a healthy round' "$tmp/out" && ok leak_has_its_stage ||
     not_ok leak_has_its_stage "$(head -n 3 "$tmp/out")"
+
+# A text of the folder takes the place of the library's, and says so.
+digest=$plan
+mkdir "$tmp/dir"
+cp ptx/fused.ptx.in "$tmp/dir"
+FGS_PTX_DIR=$tmp/dir run the_folders_own_text --pipeline fused --engine poll
+grep -q 'FGS_PTX_DIR' "$tmp/err" && not_ok same_text_is_not_told "$tmp/err" ||
+    ok same_text_is_not_told
+echo '// changed' >> "$tmp/dir/fused.ptx.in"
+FGS_PTX_DIR=$tmp/dir run the_folders_changed_text --pipeline fused \
+    --engine poll
+grep -q 'fused_poll: the text of FGS_PTX_DIR' "$tmp/err" &&
+    ok changed_text_is_told || not_ok changed_text_is_told "$(cat "$tmp/err")"
+echo 'broken' >> "$tmp/dir/fused.ptx.in"
+FGS_PTX_DIR=$tmp/dir refuse broken_text_of_the_folder 'fused_poll' \
+    --pipeline fused --engine poll
 end
