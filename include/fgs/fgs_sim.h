@@ -37,6 +37,9 @@ typedef enum fgs_sim_sample {
       "sampled element: 0 random, 1 first, 2 last, 3 all")                     \
     X(overlap, uint32_t, "FGS_SIM_OVERLAP", 1, 0, 1,                           \
       "0 = a grid never starts before the one it depends on has ended")        \
+    X(early_event, uint32_t, "FGS_SIM_EARLY_EVENT", 0, 0, 1,                   \
+      "a programmatic event outside a graph fires 1 when its kernel triggers, "\
+      "0 when that has ended")                                                 \
     X(memory, uint64_t, "FGS_SIM_MEMORY", 16ull << 30, 1u << 20, 1ull << 40,   \
       "device memory, bytes; committed when touched")                          \
     X(cc, uint32_t, "FGS_SIM_CC", 107, 75, 121,                                \

@@ -115,11 +115,11 @@ CUresult fgs__sim_cuCtxWaitEvent(CUcontext handle, CUevent event)
 
     if (r)
         return r;
-    if (!e->mark || e->mark->done)
+    if (!e->mark || (e->mark->done && (!e->mark->end || e->mark->end->done)))
         return fgs__sim_leave(CUDA_SUCCESS);
     r = CUDA_ERROR_OUT_OF_MEMORY;
     lane = fgs__sim_lane_make(ctx);
-    op = lane ? gate(lane, e->mark) : NULL;
+    op = lane ? gate(lane, e->mark->end ? e->mark->end : e->mark) : NULL;
     for (struct fgs__sim_stream *s = ctx->streams; op && s; s = s->next) {
         if (!s->handle)
             continue; /* a lane: what runs there is submitted already */

@@ -256,11 +256,30 @@ static void set_mark(struct fgs__sim_event *e, struct fgs__sim_mark *m)
     m->refs++;
 }
 
-/* Outside a graph the event of the triggers is fired when the grid has ended,
- * as drivers do; that of the launch when its last block has begun. */
+/* The event of the triggers, outside a graph: fired when the grid has ended, as
+ * driver 580 does (seen on an H200), or, as the API allows, before that.  What
+ * waits for it then is behind the grid all the same: a kernel's
+ * griddepcontrol.wait, or the whole of anything else. */
+static struct fgs__sim_mark *triggered(struct fgs__sim_op *op)
+{
+    struct fgs__sim_device *dev = op->stream->ctx->dev;
+    struct fgs__sim_mark *m, *over = fgs__sim_op_over(op);
+
+    if (!over || !dev->cfg.early_event)
+        return over;
+    m = op->u.kernel.fired = fgs__sim_mark_make(dev);
+    if (m) {
+        m->end = over;
+        over->refs++;
+    }
+    return m;
+}
+
+/* The event of the launch is fired when the last block has begun. */
 static CUresult fire(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op)
 {
     struct fgs__sim_event *trigger, *launched;
+    struct fgs__sim_mark *m = NULL;
     CUresult r = fired_event(ctx, op->u.kernel.trigger, &trigger);
 
     if (!r)
@@ -269,11 +288,12 @@ static CUresult fire(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op)
         return r;
     if (launched)
         op->u.kernel.started = fgs__sim_mark_make(ctx->dev);
-    if ((trigger && !fgs__sim_op_over(op)) ||
-        (launched && !op->u.kernel.started))
+    if (trigger)
+        m = triggered(op);
+    if ((trigger && !m) || (launched && !op->u.kernel.started))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (trigger)
-        set_mark(trigger, op->over);
+        set_mark(trigger, m);
     if (launched)
         set_mark(launched, op->u.kernel.started);
     return CUDA_SUCCESS;

@@ -320,7 +320,10 @@ CUresult fgs__sim_cuStreamWaitEvent(CUstream stream, CUevent event,
     if (r || joined || !e->mark)
         goto leave;
     op = fgs__sim_op_make(s, FGS__SIM_OP_WAIT);
-    if (!op) {
+    if (!op || (e->mark->end &&
+                !fgs__sim_marks_add(ctx->dev, &s->behind, e->mark->end))) {
+        if (op)
+            fgs__sim_op_free(op);
         r = CUDA_ERROR_OUT_OF_MEMORY;
         goto leave;
     }

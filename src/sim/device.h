@@ -211,6 +211,12 @@ struct fgs__sim_mark {
     uint32_t refs;
     bool done;
     uint64_t ps;
+    struct fgs__sim_mark *end; /* of the kernel that passed it early; held   */
+};
+
+struct fgs__sim_marks {
+    struct fgs__sim_mark **item; /* held                                     */
+    size_t count, cap;
 };
 
 /* Nodes that something follows, and how. */
@@ -282,6 +288,8 @@ struct fgs__sim_op {
     uint64_t queued_ps, end_ps;
     struct fgs__sim_mark **wait; /* begins after them; owned                 */
     uint32_t waits;
+    struct fgs__sim_marks behind; /* a kernel's griddepcontrol.wait, and all
+                                  else, waits for these                      */
     struct fgs__sim_mark *over; /* set when it has ended, NULL = nobody asks */
     struct fgs__sim_users *users; /* held by a launch of a graph, owned      */
     union {
@@ -292,6 +300,7 @@ struct fgs__sim_op {
                 uint32_t dim[3], preferred[3], policy, portable;
             } ask;
             struct fgs__sim_mark *started; /* set when all blocks run        */
+            struct fgs__sim_mark *fired; /* when it triggers                 */
             CUevent trigger;   /* recorded at the triggers, in a capture     */
             unsigned char trigger_port;
             CUevent launched;
@@ -353,6 +362,7 @@ struct fgs__sim_stream {
     uint64_t thread;           /* whose default stream it is, 0 = nobody's   */
     uint32_t waiting;          /* host threads that wait for it              */
     struct fgs__sim_op *head, **tail;
+    struct fgs__sim_marks behind; /* of what is enqueued next                */
     uint64_t done_ps;          /* end of what was taken off last             */
     struct fgs__sim_stream_attr attr[FGS__SIM_ATTRS];
     struct fgs__sim_capture *capture; /* NULL = not captured                 */
@@ -392,6 +402,10 @@ CUresult fgs__sim_stream_wait(struct fgs__sim_stream *s);
 
 struct fgs__sim_mark *fgs__sim_mark_make(struct fgs__sim_device *dev);
 void fgs__sim_mark_drop(struct fgs__sim_device *dev, struct fgs__sim_mark *m);
+/* One more, held; false = no memory. */
+bool fgs__sim_marks_add(struct fgs__sim_device *dev, struct fgs__sim_marks *to,
+                        struct fgs__sim_mark *m);
+void fgs__sim_marks_free(struct fgs__sim_device *dev, struct fgs__sim_marks *m);
 void fgs__sim_event_free(struct fgs__sim_event *e);
 
 /* Take finished ops off, start what may start, until nothing changes.  May

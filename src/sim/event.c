@@ -12,8 +12,31 @@ struct fgs__sim_mark *fgs__sim_mark_make(struct fgs__sim_device *dev)
 
 void fgs__sim_mark_drop(struct fgs__sim_device *dev, struct fgs__sim_mark *m)
 {
-    if (m && !--m->refs)
-        fgs__free(&dev->alloc, m);
+    if (!m || --m->refs)
+        return;
+    fgs__sim_mark_drop(dev, m->end);
+    fgs__free(&dev->alloc, m);
+}
+
+bool fgs__sim_marks_add(struct fgs__sim_device *dev, struct fgs__sim_marks *to,
+                        struct fgs__sim_mark *m)
+{
+    void *items = to->item;
+
+    if (!fgs__vec_reserve(&dev->alloc, &items, &to->cap, to->count,
+                          sizeof *to->item))
+        return false;
+    to->item = items;
+    to->item[to->count++] = m;
+    m->refs++;
+    return true;
+}
+
+void fgs__sim_marks_free(struct fgs__sim_device *dev, struct fgs__sim_marks *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        fgs__sim_mark_drop(dev, m->item[i]);
+    fgs__free(&dev->alloc, m->item);
 }
 
 void fgs__sim_event_free(struct fgs__sim_event *e)

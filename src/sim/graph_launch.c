@@ -122,7 +122,8 @@ static CUresult event_marks(struct fgs__sim_ctx *ctx,
     if (!e)
         return CUDA_ERROR_INVALID_HANDLE;
     if (n->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
-        return !e->mark || fgs__sim_op_wait_for(op, e->mark)
+        return !e->mark ||
+                fgs__sim_op_wait_for(op, e->mark->end ? e->mark->end : e->mark)
             ? CUDA_SUCCESS
             : CUDA_ERROR_OUT_OF_MEMORY;
     fgs__sim_mark_drop(ctx->dev, e->mark);
@@ -170,7 +171,7 @@ static CUresult make_op(struct fgs__sim_graph *g, struct fgs__sim_node *n,
         op->u.kernel.programmatic = joined;
         op->u.kernel.trigger = NULL;
         op->u.kernel.trigger_port = 0;
-        op->u.kernel.started = NULL;
+        op->u.kernel.started = op->u.kernel.fired = NULL;
     }
     if (!n->deps.count && !fgs__sim_op_wait_for(op, run->begin->over))
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -65,6 +65,7 @@ void fgs__sim_stream_free(struct fgs__sim_stream *s)
         fgs__sim_op_free(op);
     }
     fgs__free(&dev->alloc, s->last.item);
+    fgs__sim_marks_free(dev, &s->behind);
     fgs__sim_handle_free(&dev->handles, s->handle);
     fgs__free(&dev->alloc, s);
 }
@@ -131,6 +132,7 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
     for (uint32_t i = 0; i < op->waits; i++)
         fgs__sim_mark_drop(dev, op->wait[i]);
     fgs__free(&dev->alloc, op->wait);
+    fgs__sim_marks_free(dev, &op->behind);
     fgs__sim_mark_drop(dev, op->over);
     fgs__sim_op_users_drop(dev, op);
     switch (op->kind) {
@@ -143,6 +145,7 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
                                  FGS__SIM_MEM_DEVICE, op->stream->ctx);
         fgs__free(&dev->alloc, op->u.kernel.params);
         fgs__sim_mark_drop(dev, op->u.kernel.started);
+        fgs__sim_mark_drop(dev, op->u.kernel.fired);
         break;
     case FGS__SIM_OP_COPY:
         fgs__free(&dev->alloc, op->u.copy.staged);
@@ -174,6 +177,10 @@ void fgs__sim_op_enqueue(struct fgs__sim_op *op)
     struct fgs__sim_stream *s = op->stream;
     struct fgs__sim_device *dev = s->ctx->dev;
 
+    if (op->kind != FGS__SIM_OP_WAIT) {
+        op->behind = s->behind;
+        s->behind = (struct fgs__sim_marks){ 0 };
+    }
     op->seq = ++s->ctx->seq;
     op->queued_ps = dev->now_ps;
     *s->tail = op;

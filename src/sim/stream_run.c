@@ -146,6 +146,17 @@ static bool marks_allow(const struct fgs__sim_op *op, uint64_t *ready_ps)
     return true;
 }
 
+/* Have the kernels ended that it was let in by before they had? */
+static bool behind_over(const struct fgs__sim_op *op, uint64_t *ready_ps)
+{
+    for (size_t i = 0; i < op->behind.count; i++) {
+        if (!op->behind.item[i]->done)
+            return false;
+        *ready_ps = later(*ready_ps, op->behind.item[i]->ps);
+    }
+    return true;
+}
+
 static void pass(struct fgs__sim_mark *m, uint64_t ps)
 {
     if (m) {
@@ -157,12 +168,19 @@ static void pass(struct fgs__sim_mark *m, uint64_t ps)
 /* The op is its stream's head and may start.  False = not yet. */
 static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
 {
-    uint64_t ready = later(op->stream->done_ps, op->queued_ps);
+    uint64_t ready = later(op->stream->done_ps, op->queued_ps), behind = 0;
+    bool over;
 
     if (!legacy_allows(op, &ready) || !marks_allow(op, &ready))
         return false;
     if (op->kind == FGS__SIM_OP_WAIT && !op->u.mark->done)
         return false;
+    over = behind_over(op, &behind);
+    if (op->kind != FGS__SIM_OP_KERNEL) {
+        if (!over)
+            return false;
+        ready = later(ready, behind);
+    }
     if (op->kind == FGS__SIM_OP_VALUES) {
         if (!fgs__sim_values_run(dev, op))
             return false;
@@ -175,7 +193,7 @@ static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
     case FGS__SIM_OP_VALUES:
         break;
     case FGS__SIM_OP_KERNEL:
-        start_kernel(dev, op, ready + FGS__SIM_LAUNCH_PS, true);
+        start_kernel(dev, op, ready + FGS__SIM_LAUNCH_PS, over);
         break;
     case FGS__SIM_OP_COPY:
         op->end_ps = ready + copy_ps(op);
@@ -268,6 +286,9 @@ bool fgs__sim_streams_watch(const struct fgs__sim_device *dev)
     for (const struct fgs__sim_ctx *c = dev->ctxs; c; c = c->next) {
         for (s = c->streams; s; s = s->next) {
             op = s->head;
+            if (op && op->kind == FGS__SIM_OP_WAIT && op->u.mark->end &&
+                !op->u.mark->done)
+                return true;
             while (op && op->state != FGS__SIM_OP_QUEUED)
                 op = op->next;
             if (op && op != s->head && op->kind == FGS__SIM_OP_KERNEL &&
@@ -276,6 +297,24 @@ bool fgs__sim_streams_watch(const struct fgs__sim_device *dev)
         }
     }
     return false;
+}
+
+/* The events that a launch fires before its grid has ended. */
+static void fire(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    const struct fgs__sim_grid *g = &op->u.kernel.grid;
+    struct fgs__sim_mark *started = op->u.kernel.started;
+    struct fgs__sim_mark *fired = op->u.kernel.fired;
+    bool over = op->state == FGS__SIM_OP_DONE;
+    bool all = dev->cfg.overlap && !fgs__sim_grid_pending(g);
+    bool at_start = op->u.kernel.trigger_port ==
+        CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER;
+
+    if (started && !started->done && (over || all))
+        pass(started, over ? op->end_ps : dev->now_ps);
+    if (fired && !fired->done &&
+        (over || (dev->cfg.overlap && (at_start ? all : all_triggered(op)))))
+        pass(fired, over ? op->end_ps : dev->now_ps);
 }
 
 /* Follow an op that has started. */
@@ -292,15 +331,26 @@ static void update(struct fgs__sim_device *dev, struct fgs__sim_op *op)
     }
     if (op->kind == FGS__SIM_OP_COND && op->state == FGS__SIM_OP_RUNNING)
         fgs__sim_cond_next(op);
-    if (op->kind == FGS__SIM_OP_KERNEL && op->u.kernel.started &&
-        !op->u.kernel.started->done && !fgs__sim_grid_pending(g))
-        pass(op->u.kernel.started, dev->now_ps);
     if (op->state == FGS__SIM_OP_RUNNING && op->kind == FGS__SIM_OP_KERNEL &&
         atomic_load_explicit(&g->ended, memory_order_acquire) == g->blocks) {
         op->state = FGS__SIM_OP_DONE;
         op->end_ps = later(atomic_load(&g->end_ps), g->start_ps);
         fgs__sim_grid_remove(dev, g);
     }
+    if (op->kind == FGS__SIM_OP_KERNEL)
+        fire(dev, op);
+}
+
+/* A started kernel at the head has nothing before it any more in its stream;
+ * in others it may. */
+static void head_deps(struct fgs__sim_device *dev, struct fgs__sim_op *op)
+{
+    uint64_t ps = 0;
+
+    if (op && op->kind == FGS__SIM_OP_KERNEL &&
+        op->state != FGS__SIM_OP_QUEUED &&
+        !atomic_load(&op->u.kernel.grid.deps_done) && behind_over(op, &ps))
+        fgs__sim_grid_deps_done(dev, &op->u.kernel.grid);
 }
 
 static bool take_finished(struct fgs__sim_device *dev,
@@ -322,10 +372,7 @@ static bool take_finished(struct fgs__sim_device *dev,
         fgs__sim_op_free(op);
         any = true;
     }
-    /* A started kernel at the head has nothing before it any more. */
-    if (any && s->head && s->head->kind == FGS__SIM_OP_KERNEL &&
-        s->head->state != FGS__SIM_OP_QUEUED)
-        fgs__sim_grid_deps_done(dev, &s->head->u.kernel.grid);
+    head_deps(dev, s->head);
     return any;
 }
 
@@ -410,8 +457,10 @@ void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
             op->next = NULL;
             /* Nobody waits for them for ever. */
             pass(op->over, 0);
-            if (op->kind == FGS__SIM_OP_KERNEL)
+            if (op->kind == FGS__SIM_OP_KERNEL) {
                 pass(op->u.kernel.started, 0);
+                pass(op->u.kernel.fired, 0);
+            }
             if (op->kind == FGS__SIM_OP_RECORD)
                 pass(op->u.mark, 0);
             if (keep_host(op)) {
