@@ -18,9 +18,21 @@ struct spans {
     uint64_t count;
 };
 
+/* 2^32 = that many or more: no buffer has as many tiles. */
 static uint64_t blocks_of(const struct fgs__stage *s)
 {
-    return (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+    const uint64_t most = 1ull << 32;
+    uint64_t n = (uint64_t)s->grid[0] * s->grid[1];
+
+    n = n > most ? most : n * s->grid[2];
+    return n > most ? most : n;
+}
+
+/* Entries of a table that a stage reaches: a library's kernel has one a block,
+ * where it does not loop; one of the application may. */
+static uint64_t entries_of(const struct fgs__stage *s)
+{
+    return s->role && !s->persistent ? s->grid[0] : UINT64_MAX;
 }
 
 /* Where the spans of an access go; without room they are only counted. */
@@ -39,21 +51,29 @@ static void put(struct out *o, uint64_t at, uint64_t end, uint32_t stage,
     o->count++;
 }
 
-/* Blocks side by side, or a library's grid, touch one range. */
+/* Blocks side by side, or a library's grid, touch one range.  first, step and
+ * count have 32 bits: no sum wraps around.  One span past the end is enough to be refused for, and so
+ * are two blocks that write the same. */
 static void put_range(const struct fgs__plan *p, uint32_t stage,
                       const struct fgs__access *a, struct out *o)
 {
     const struct fgs__stage *s = &p->stage[stage];
     uint64_t at = a->first, count = a->count ? a->count : 1;
+    uint64_t blocks = blocks_of(s), tiles = p->use[a->use].tiles;
 
-    if (s->role) /* one a block, or all that there are */
-        put(o, at, s->persistent ? p->use[a->use].tiles : at + s->grid[0],
-            stage, 0);
-    else if (!a->count || a->step == a->count)
-        put(o, at, at + blocks_of(s) * count, stage, 0);
-    else
-        for (uint64_t i = 0; i < blocks_of(s); i++)
+    if (s->role) { /* one a block, or all that there are */
+        put(o, at, s->persistent ? tiles : at + s->grid[0], stage, 0);
+    } else if (!a->count || a->step == a->count) {
+        put(o, at, at + blocks * count, stage, 0);
+    } else {
+        if (!a->step && blocks > 2)
+            blocks = 2;
+        for (uint64_t i = 0; i < blocks; i++) {
             put(o, at + i * a->step, at + i * a->step + count, stage, i);
+            if (at + i * a->step + count > tiles)
+                break;
+        }
+    }
 }
 
 /*
@@ -131,7 +151,7 @@ static void put_access(const struct fgs__plan *p, uint32_t stage,
         put_range(p, stage, a, o);
         return;
     }
-    for (uint32_t i = 0; i < a->tables; i++)
+    for (uint32_t i = 0; i < a->tables && i < entries_of(&p->stage[stage]); i++)
         put(o, a->table[i], a->table[i] + 1ull, stage, i);
 }
 
@@ -324,6 +344,26 @@ static uint32_t writers(const struct fgs__plan *p, uint32_t use)
     return n;
 }
 
+/* Each block has an entry of a table, or a box; fewer blocks loop over them. */
+static fgs_result check_blocks(const struct fgs__plan *p,
+                               const struct fgs__stage *s, fgs_error *err)
+{
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        const struct fgs__access *a = &s->access[i];
+        uint64_t n = a->table ? a->tables : fgs__boxes(&a->box);
+
+        if ((!a->table && !a->box.rank) || blocks_of(s) <= n)
+            continue;
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "%s: block %llu has no part of buffer '%s': its %s "
+                         "%llu",
+                         s->name, (unsigned long long)n, p->use[a->use].name,
+                         a->table ? "table has" : "boxes are",
+                         (unsigned long long)n);
+    }
+    return FGS_OK;
+}
+
 static fgs_result cover(struct fgs__plan *p, uint32_t use, fgs_error *err)
 {
     struct spans w = { 0 }, v = { 0 };
@@ -352,6 +392,8 @@ fgs_result fgs__plan_cover(struct fgs__plan *p, fgs_error *err)
 
     for (uint32_t i = 0; r >= 0 && i < p->uses; i++)
         r = cover(p, i, err);
+    for (uint32_t i = 0; r >= 0 && i < p->stages; i++)
+        r = check_blocks(p, &p->stage[i], err);
     return r;
 }
 

@@ -258,6 +258,12 @@ fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
 fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
                            const fgs_stage_desc *d, fgs_error *err);
 
+/* box.c: what an access says of boxes, checked; how many there are. */
+fgs_result fgs__plan_box(struct fgs__plan *p, struct fgs__stage *s,
+                         struct fgs__access *a, const fgs_access *d,
+                         fgs_error *err);
+uint64_t fgs__boxes(const fgs_box *b);
+
 /* edge.c: the access by which a stage writes a use, NULL = it does not. */
 const struct fgs__access *fgs__stage_writes(const struct fgs__stage *s,
                                             uint32_t use);
@@ -270,7 +276,8 @@ void fgs__plan_index(struct fgs__plan *p);
 fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err);
 
 /* cover.c: FGS_E_PLAN when two blocks write a tile, or one that is read is
- * written by none; FGS_E_SIZE for tiles that a buffer does not have.  Edges
+ * written by none; FGS_E_SIZE for tiles that a buffer does not have,
+ * FGS_E_MISMATCH for blocks that no table or box has something for.  Edges
  * whose ends share no tile are dropped. */
 fgs_result fgs__plan_cover(struct fgs__plan *p, fgs_error *err);
 /* Does one block at most read each tile?  0 = no, *tile is one; or an error. */

@@ -317,46 +317,6 @@ static fgs_result take_table(struct fgs__plan *p, struct fgs__stage *s,
     return FGS_OK;
 }
 
-static fgs_result bad_box(const struct fgs__stage *s, const struct fgs__use *u,
-                          fgs_error *err, const char *what)
-{
-    return fgs__fail(err, FGS_E_SIZE, "%s: box of buffer '%s': %s", s->name,
-                     u->name, what);
-}
-
-static fgs_result take_box(struct fgs__plan *p, struct fgs__stage *s,
-                           struct fgs__access *a, const fgs_access *d,
-                           fgs_error *err)
-{
-    const struct fgs__use *u = &p->use[a->use];
-    const fgs_box *b = d->box;
-
-    a->padding = d->padding;
-    if ((unsigned)d->padding > FGS_PADDING_PRESET || d->reserved)
-        return fgs__fail(err, FGS_E_INVAL, "%s: padding is %u, reserved %u",
-                         s->name, (unsigned)d->padding, d->reserved);
-    if (!b)
-        return FGS_OK;
-    if (d->table || d->step || d->count || d->first)
-        return bad_box(s, u, err, "neither table, first, step nor count goes "
-                                  "with it");
-    if (u->tile_bytes != 16)
-        return bad_box(s, u, err, "the buffer has to have tiles of 16 bytes");
-    if (!b->rank || b->rank > 5 || b->reserved)
-        return bad_box(s, u, err, "rank is not in 1 ... 5");
-    for (uint32_t i = 0; i < b->rank; i++) {
-        if (!b->dims[i] || !b->box[i] || b->dims[i] >> 32 || b->box[i] >> 32)
-            return bad_box(s, u, err, "a dimension, or a side of the box, is 0 "
-                                      "or beyond 2^32 - 1");
-        if (i && (b->pitch[i - 1] % 16 || !b->pitch[i - 1] ||
-                  b->pitch[i - 1] >> 40))
-            return bad_box(s, u, err, "a pitch is 0, no multiple of 16, or "
-                                      "beyond 2^40 - 1");
-    }
-    a->box = *b;
-    return FGS_OK;
-}
-
 static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
                               uint32_t i, const fgs_access *d, fgs_error *err)
 {
@@ -379,9 +339,19 @@ static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
                                     "%s reads and writes buffer '%s'",
                                     s->name, p->use[a->use].name);
     }
-    r = take_box(p, s, a, d, err);
+    r = fgs__plan_box(p, s, a, d, err);
     if (r < 0)
         return r;
+    if (d->step && !d->count)
+        return fgs__fail(err, FGS_E_INVAL, "%s: step is %llu without a count",
+                         what, (unsigned long long)d->step);
+    if ((d->first | d->step | d->count) >> 32)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s: first %llu, step %llu or count %llu is beyond "
+                         "any tile",
+                         what, (unsigned long long)d->first,
+                         (unsigned long long)d->step,
+                         (unsigned long long)d->count);
     a->write = (int)d->write;
     a->order = d->order;
     a->can = d->can;
