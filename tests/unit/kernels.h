@@ -8,12 +8,14 @@
 #define KERNELS_H
 
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "core/ref.h"
@@ -300,15 +302,39 @@ static inline void same(const uint32_t *got, const uint32_t *want,
 }
 
 /* init, producer, consumer in one stream as the guide launches them. */
+/* Until all is launched the device has no work, so that producer and consumer
+ * run at once however slow this thread is. */
+static atomic_int may_go;
+
+static inline void wait_until_all_is_launched(void *data)
+{
+    (void)data;
+    while (!atomic_load(&may_go))
+        usleep(100);
+}
+
+static inline void hold_launches(void)
+{
+    atomic_store(&may_go, 0);
+    OK(cuLaunchHostFunc(NULL, wait_until_all_is_launched, NULL));
+}
+
+static inline void finish_launches(void)
+{
+    atomic_store(&may_go, 1);
+    OK(cuCtxSynchronize());
+}
+
 static inline void hand_over(fgs_kernel *producer, fgs_kernel *k, struct args a)
 {
     fgs_kernel *init = make(FGS_ROLE_INIT, FGS_ENGINE_AUTO, 0, NULL);
 
+    hold_launches();
     launch(init, (struct args){ .tiles = a.tiles });
     launch(producer, a);
     a.pdl = 1;
     launch(k, a);
-    OK(cuCtxSynchronize());
+    finish_launches();
     fgs_kernel_free(init);
 }
 

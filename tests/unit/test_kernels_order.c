@@ -63,12 +63,13 @@ static void flag_is_set_behind_its_tile(void **state)
         assert_int_equal(fgs_kernel_make(&p, g.dev, &desc, NULL), FGS_OK);
         reset(NULL);
         OK(cuMemsetD8(g.mid, 0x55, BYTES));
+        hold_launches();
         launch(p, (struct args){ .tiles = TILES, .work_ns = 20000,
                                  .spread_ns = 100000, .flags_out = 1,
                                  .round = 7 });
         launch(k, (struct args){ .tiles = TILES, .flags_in = 1, .round = 7,
                                  .pdl = 1, .bound_ns = 2000000000 });
-        OK(cuCtxSynchronize());
+        finish_launches();
         check_out(bulk ? "bulk stores" : "chunks");
         get(flags, g.flags, sizeof flags);
         for (int i = 0; i < TILES; i++)

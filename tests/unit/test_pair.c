@@ -38,7 +38,7 @@ static void run(uint64_t tiles, uint64_t bound_ns, uint64_t max_tries, int pdl)
 
     attr.value.programmaticStreamSerializationAllowed = 1;
     OK(cuLaunchKernelEx(&c, pair, params, NULL));
-    OK(cuCtxSynchronize());
+    finish_launches();
 }
 
 static void hand_over_to_pairs(const char *producer, struct args a)
@@ -46,6 +46,7 @@ static void hand_over_to_pairs(const char *producer, struct args a)
     fgs_kernel *init = make(FGS_ROLE_INIT, FGS_ENGINE_AUTO, 0, NULL);
     fgs_kernel *p = make(FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO, 0, producer);
 
+    hold_launches();
     launch(init, (struct args){ .tiles = a.tiles });
     launch(p, a);
     run(a.tiles, a.bound_ns, 0, 1);

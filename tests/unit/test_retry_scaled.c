@@ -47,6 +47,7 @@ static void hand_over_both(struct args a, int leak, uint64_t late)
     other.work_ns = late;
     reset(NULL);
     put(scales_in, host_scales_in, sizeof host_scales_in);
+    hold_launches();
     launch(fill, (struct args){ .tiles = TILES });
     launch_on_scales(fill_scales, (struct args){ .tiles = TILES });
     launch(produce[leak == 1], each);
@@ -55,7 +56,7 @@ static void hand_over_both(struct args a, int leak, uint64_t late)
     a.mid2 = scales;
     a.pdl = 1;
     launch(ring, a);
-    OK(cuCtxSynchronize());
+    finish_launches();
 }
 
 /* x * 2^(s - 127), rounded once; a NaN is the GPU's. */

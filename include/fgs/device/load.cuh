@@ -106,7 +106,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
 {
     for (;; p.tries++) {
         bool sentinel, abort = aborted(at.control);
-        u32 code;
+        u32 code, bad;
 
         while (!barrier_landed(bar, round, sentinel))
             if (p.lost(l)) {
@@ -116,12 +116,14 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
         round++;
         if (!sentinel)
             return giveup_none;
-        code = p.verdict(l, abort);
+        bad = first_bad<E, Bytes>(tile, p, l);
+        if (bad != no_chunk)
+            asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+        code = hold_back<E, false>(from, bad, p, l, at, abort);
         if (code) {
             give_up_shared<E, Bytes>(tile, code, p, at);
             return code;
         }
-        p.nap(l);
         issue_tile<E, Bytes, engine::report, Box>(bar, tile, from);
     }
 }
@@ -140,7 +142,7 @@ FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
 
     for (;; p.tries++) {
         bool landed, bad, abort = aborted(at.control);
-        u32 code;
+        u32 code, first = no_chunk;
 
         while (!(landed = barrier_done(bar, round)) && !p.lost(l))
             ;
@@ -151,17 +153,18 @@ FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
         round++;
         if (!__any_sync(~0u, bad))
             return giveup_none;
+        if (landed)
+            first = first_bad<E, Bytes>(tile, p, l);
         if constexpr (engine_is<N>::bulk)
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
-        code = landed ? p.verdict(l, abort) : giveup_landing;
-        code = __shfl_sync(~0u, code, 0); /* lane 0 decides for the warp */
-        p.spent = __shfl_sync(~0u, p.spent, 0);
+        code = giveup_landing;
+        if (landed)
+            code = hold_back<E, true>(from, first, p, l, at, abort);
         if (code) {
             if (lane == 0)
                 give_up_shared<E, Bytes>(tile, code, p, at);
             return code;
         }
-        p.nap(l);
         if (engine_is<N>::async || lane == 0)
             issue_tile<E, Bytes, N, Box>(bar, tile, from);
     }
@@ -359,7 +362,7 @@ struct tile_load {
                 patience p;
 
                 show(stop, settle_flag(flag, round, p, l, at));
-                note_again(at.stats, again = p.tries - 1);
+                note_again(at.stats, again = p.tries - 1 - p.looks);
             }
             __syncthreads();
             if (look(stop))
@@ -391,7 +394,7 @@ struct tile_load {
                     code = settle_scan<E, Bytes, N>(landed, tile, from, round,
                                                     p, l, at);
                 if (rank == 0)
-                    note_again(at.stats, again = p.tries - 1);
+                    note_again(at.stats, again = p.tries - 1 - p.looks);
             }
             if (rank == 0 && code)
                 show(stop, 1);

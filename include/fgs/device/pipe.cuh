@@ -310,7 +310,7 @@ struct pipe {
         u32 bad = ~0u >> (32 - bars);
 
         for (;; p.tries++) {
-            u32 again = 0, code;
+            u32 again = 0, code, first;
             bool sentinel, abort = aborted(at.control);
 
             for (u32 j = 0; j < bars; j++) {
@@ -329,12 +329,14 @@ struct pipe {
             bad = again;
             if (!bad)
                 return giveup_none;
-            code = p.verdict(l, abort);
+            first = first_bad<E, Bytes>(tile, p, l);
+            if (first != no_chunk)
+                asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+            code = hold_back<E, false>(from, first, p, l, at, abort);
             if (code) {
                 give_up_shared<E, Bytes>(tile, code, p, at);
                 return code;
             }
-            p.nap(l);
             issue_boxes(s, tile, from, bad);
         }
     }
@@ -367,7 +369,7 @@ struct pipe {
             }
             r.parity = (r.parity & ~(1u << s)) | (round & 1) << s;
         }
-        again = lane == 0 ? p.tries - 1 : 0;
+        again = lane == 0 ? p.tries - 1 - p.looks : 0;
         return code;
     }
 
