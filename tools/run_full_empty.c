@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BOX = 64 * 128 * 2, STEPS = 4, COLUMNS = 16, STEPS2 = 2, COLUMNS2 = 4,
+enum { BOX = FULL_EMPTY_BOX, STEPS = 4, COLUMNS = 16, STEPS2 = 2, COLUMNS2 = 4,
        DEPTH = STEPS * 128, MIDDLE = STEPS2 * 128, WIDTH = COLUMNS2 * 16,
        THREADS = 256, NEGATIVE_ZEROS = (int)0x80008000u };
 
@@ -123,6 +123,16 @@ static bool make(const struct pipeline_asked *a, struct chain *c,
     return true;
 }
 
+/* A box of the first product's result is a tile, its rows of 16 chunks lie
+ * apart. */
+static uint64_t leak_of(const struct pipeline_asked *a)
+{
+    uint64_t row = a->fault_tile / STEPS2 * 64 + a->fault_chunk / 16;
+    uint64_t chunk = a->fault_tile % STEPS2 * 16 + a->fault_chunk % 16;
+
+    return a->fault_stem ? row * MIDDLE * 2 + chunk * 16 : UINT64_MAX;
+}
+
 static bool launch(const struct pipeline_asked *a, struct chain *c, int k)
 {
     struct pipe_arg args[] = {
@@ -134,7 +144,8 @@ static bool launch(const struct pipeline_asked *a, struct chain *c, int k)
         {"p_stat", c->board + (k ? FGS_BOARD_CONSUMER : FGS_BOARD_PRODUCER),
          NULL},
         {"p_bound_ns", a->bound_ms * 1000000, NULL},
-        {"p_max_tries", a->max_tries, NULL}, {NULL, 0, NULL},
+        {"p_max_tries", a->max_tries, NULL},
+        {"p_leak", k ? UINT64_MAX : leak_of(a), NULL}, {NULL, 0, NULL},
     };
     uint64_t tiles = (uint64_t)c->rows * (k ? COLUMNS2 : COLUMNS);
     struct pipe_launch l = {.threads = THREADS, .pdl = k,
@@ -191,6 +202,18 @@ static bool run_round(const struct pipeline_asked *a, struct chain *c,
                            "second product are wrong", d->mismatches);
 }
 
+/* After a give-up: is the device still good for a healthy round? */
+static bool still_alive(const struct pipeline_asked *a, struct chain *c)
+{
+    struct pipeline_asked healthy = *a;
+    struct pipeline_done d = {.alive = -1};
+
+    healthy.fault_stem = NULL;
+    healthy.max_tries = 0;
+    healthy.bound_ms = 2000;
+    return run_round(&healthy, c, &d);
+}
+
 static void drop(struct chain *c)
 {
     pipe_addr *all[] = {&c->in, &c->mid, &c->out, &c->weights[0],
@@ -228,6 +251,8 @@ void full_empty_run(const struct pipeline_asked *a, struct pipeline_done *d)
     for (i = 0; good && i < a->rounds; i++)
         good = run_round(a, &c, d);
     d->ok = good;
+    if (d->result == FGS_E_LEAK)
+        d->alive = still_alive(a, &c);
     drop(&c);
 }
 
@@ -236,5 +261,9 @@ int full_empty_check(struct pipeline_asked *a)
     if (a->tiles > 4096)
         return usage_error("run", "--tiles: %" PRIu64 " rows of boxes; 4096 "
                            "at most", a->tiles);
+    if (a->fault_stem && !strcmp(a->fault_stem, "scale_produce_sentinel"))
+        return usage_error("run", "--inject: a product has no kernel that "
+                           "stores sentinels: take leak, which leaves those "
+                           "that are there");
     return -1;
 }

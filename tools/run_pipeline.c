@@ -7,23 +7,25 @@
 #include <string.h>
 
 static const struct pipeline_row rows[] = {
-    {"fused", ASK_ENGINE | ASK_SHAPE | ASK_ROUNDS | ASK_BLOCKS | ASK_WORK,
-     NULL, fused_run},
+    {"fused", ASK_ENGINE | ASK_SHAPE | ASK_ROUNDS | ASK_BLOCKS | ASK_WORK |
+                  ASK_CLAIM | ASK_INJECT,
+     0, fused_check, fused_run},
     {"histogram", ASK_INJECT | ASK_ROUNDS | ASK_BLOCKS | ASK_WORK | ASK_BINS |
                       ASK_THREADS,
-     histogram_check, histogram_run},
+     0, histogram_check, histogram_run},
     {"double-buffer",
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
          ASK_BLOCKS | ASK_WORK,
-     NULL, double_buffer_run},
+     0, NULL, double_buffer_run},
     {"cta-pair", ASK_SHAPE | ASK_INJECT | ASK_ROUNDS | ASK_WORK,
-     cta_pair_check, cta_pair_run},
-    {"full-empty", ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE,
-     full_empty_check, full_empty_run},
+     0, cta_pair_check, cta_pair_run},
+    {"full-empty",
+     ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE | ASK_INJECT,
+     FULL_EMPTY_BOX, full_empty_check, full_empty_run},
     {"retry-warp",
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
          ASK_BLOCKS | ASK_WORK | ASK_ENGINE,
-     retry_warp_check, retry_warp_run},
+     0, retry_warp_check, retry_warp_run},
 };
 
 static const char usage_head[] =
@@ -47,6 +49,9 @@ static const char usage_tail[] =
     "  --seed N             of the values, and of the software device\n"
     "  --slow-producer NS   extra time of a producer block\n"
     "  --inject WHAT        leak[:TILE[:CHUNK]] or sentinel[:TILE[:CHUNK]]\n"
+    "  --claim HOW          how a block of `fused` gets its next tile: by\n"
+    "                       its index (fixed, default), or by taking over a\n"
+    "                       block that has not begun (launch-control; 10.0)\n"
     "  --bins N             of a histogram (default 100)\n"
     "  --width W            of a bin (default 10)\n"
     "  --private WHERE      a block's histogram: shared (default), global,\n"
@@ -240,7 +245,7 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
         {"--blocks", ASK_BLOCKS}, {"--engine", ASK_ENGINE},
         {"--slow-producer", ASK_WORK}, {"--bins", ASK_BINS},
         {"--width", ASK_BINS}, {"--private", ASK_BINS}, {"--count", ASK_BINS},
-        {"--values", ASK_BINS},
+        {"--values", ASK_BINS}, {"--claim", ASK_CLAIM},
     };
     static const struct verb verb = {"run", NULL, "", NULL};
     const char *name = NULL;
@@ -266,6 +271,8 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
         {"--count", OPT_NUMBER, &a->count, 1, UINT32_MAX, NULL, &given[12]},
         {"--values", OPT_TEXT, &a->values, 0, 0, "uniform|skewed|equal",
          &given[13]},
+        {"--claim", OPT_TEXT, &a->claim, 0, 0, "fixed|launch-control",
+         &given[14]},
         {"--tiles", OPT_NUMBER, &a->tiles, 1, 1 << 24, NULL, NULL},
         {"--seed", OPT_NUMBER, &a->seed, 0, UINT64_MAX, NULL, &a->seed_given},
         {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,
@@ -290,6 +297,8 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
             return usage_error("run", "%s: pipeline %s does not take it",
                                own[i].name, name);
     a->blocks_given = given[6];
+    if ((*row)->tile_bytes)
+        a->tile_bytes = (*row)->tile_bytes;
     code = ask_engine(a);
     if (code < 0)
         code = ask_shape(a);

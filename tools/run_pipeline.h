@@ -14,12 +14,13 @@ enum {
     ASK_STAGES = 1 << 0, ASK_ELEMENT = 1 << 1, ASK_SHAPE = 1 << 2,
     ASK_INJECT = 1 << 3, ASK_ROUNDS = 1 << 4, ASK_BLOCKS = 1 << 5,
     ASK_ENGINE = 1 << 6, ASK_BINS = 1 << 7, ASK_WORK = 1 << 8,
-    ASK_THREADS = 1 << 9
+    ASK_THREADS = 1 << 9, ASK_CLAIM = 1 << 10
 };
 
 struct pipeline_asked {
     const fgs_pipeline_info *info;
     const char *provider, *engine_name, *element_name, *inject, *private_name;
+    const char *claim; /* how a block of `fused` comes to its next tile      */
     fgs_engine engine;
     fgs_element element;
     uint64_t ordinal, stages, tiles, tile_bytes, threads, rounds, seed, blocks;
@@ -56,6 +57,7 @@ struct pipeline_done {
 struct pipeline_row {
     const char *name;
     unsigned options;
+    uint64_t tile_bytes; /* 0 = as is asked                                  */
     /* Look at the options: -1 = good, else a code after a message.  May be
      * NULL. */
     int (*check)(struct pipeline_asked *a);
@@ -122,6 +124,7 @@ void pipeline_hand_over(const struct pipeline_asked *a,
                         struct pipeline_done *d);
 
 /* Callbacks, a file each. */
+int fused_check(struct pipeline_asked *a);
 void fused_run(const struct pipeline_asked *a, struct pipeline_done *d);
 int histogram_check(struct pipeline_asked *a);
 /* Input of the kind that was asked for, half of each value. */
@@ -131,6 +134,7 @@ void double_buffer_run(const struct pipeline_asked *a,
                        struct pipeline_done *d);
 int cta_pair_check(struct pipeline_asked *a);
 void cta_pair_run(const struct pipeline_asked *a, struct pipeline_done *d);
+enum { FULL_EMPTY_BOX = 64 * 128 * 2 }; /* of f16                             */
 int full_empty_check(struct pipeline_asked *a);
 void full_empty_run(const struct pipeline_asked *a, struct pipeline_done *d);
 int retry_warp_check(struct pipeline_asked *a);

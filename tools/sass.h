@@ -57,8 +57,9 @@ uint32_t sass_way(const struct sass_entry *e, uint64_t from, uint64_t to,
 
 /* ------------------------------------------------------ sass_check.c -- */
 
-/* What a kernel is for; a role more than a plan has: it multiplies boxes. */
-enum { SASS_STAGE = FGS_ROLE_RELAY + 2 };
+/* What a kernel is for; two roles more than a plan has: it multiplies boxes,
+ * it is both ends of a hand-over. */
+enum { SASS_STAGE = FGS_ROLE_RELAY + 2, SASS_FUSED };
 struct sass_what {
     fgs_role role;
     fgs_engine engine; /* consumers */
@@ -71,6 +72,7 @@ struct sass_what {
     bool staged; /* it has a ring of stages                                  */
     bool pair;   /* of a cluster of two blocks                               */
     bool two;    /* a stage has two operands                                 */
+    bool claims; /* its blocks take over others                              */
     bool twin;  /* in CUDA C++                                               */
     fgs_saturate saturate; /* integers: how it stays off the sentinel        */
 };
@@ -84,7 +86,7 @@ struct sass_broken {
     const char *rule, *sentence;
     char place[160];
 };
-enum { SASS_RULES_MAX = 64 };
+enum { SASS_RULES_MAX = 96 };
 struct sass_verdict {
     size_t rules, broken; /* rules that apply; those that do not hold        */
     struct sass_broken list[SASS_RULES_MAX];

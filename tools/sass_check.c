@@ -160,14 +160,14 @@ const char *sass_mark_text(uint64_t set)
 
 enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
        C = 1 << FGS_ROLE_CONSUMER | 1 << FGS_ROLE_RELAY,
-       R = 1 << FGS_ROLE_RELAY, S = 1 << SASS_STAGE };
+       R = 1 << FGS_ROLE_RELAY, S = 1 << SASS_STAGE, F = 1 << SASS_FUSED };
 enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC, E_PLAIN = 1 << FGS_ENGINE_PLAIN };
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
        DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256, ONE = 512,
        TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192,
-       PAIR = 16384, ROWS = 32768, AHEAD = 65536 };
+       PAIR = 16384, ROWS = 32768, AHEAD = 65536, CLAIMS = 131072 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -231,6 +231,8 @@ static int conditions(const struct sass_what *w)
         have |= ROWS;
     if (w->own)
         have |= OWN;
+    if (w->claims)
+        have |= CLAIMS;
     if (w->ahead)
         have |= AHEAD;
     if (!w->twin)
@@ -246,7 +248,8 @@ static int conditions(const struct sass_what *w)
 static bool applies(const struct rule *r, const struct sass_what *w)
 {
     if (!(r->roles & 1 << w->role) ||
-        (sass_loads(w) && !(r->engines & 1 << w->engine)))
+        ((sass_loads(w) || w->role == (fgs_role)SASS_FUSED) &&
+         !(r->engines & 1 << w->engine)))
         return false;
     return !(r->when & ~conditions(w));
 }
@@ -348,6 +351,7 @@ static const struct {
     fgs_role role;
 } role_words[] = {
     {"gemm_", (fgs_role)SASS_STAGE},
+    {"fused_", (fgs_role)SASS_FUSED},
     {"consume", FGS_ROLE_CONSUMER},
     {"relay", FGS_ROLE_RELAY},
     {"produce", FGS_ROLE_PRODUCER},
@@ -383,6 +387,7 @@ const char *sass_guess(const struct sass_entry *e, struct sass_what *w)
         if (!w->engine && strstr(e->name, fgs_engine_name(engine)))
             w->engine = engine;
     w->ahead = strstr(e->name, "async_stages");
+    w->claims = strstr(e->name, "_claim");
     if (w->role && (!sass_loads(w) || w->engine))
         return "by its name";
     for (i = 0; i < sizeof signs / sizeof signs[0]; i++) {

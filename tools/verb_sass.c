@@ -40,7 +40,7 @@ static bool is_file(const char *name)
 /* -------------------------------------------------------------- printing -- */
 
 static const char *const role_names[] = {"?", "init", "producer", "consumer",
-                                         "relay", "join", "stage"};
+                                         "relay", "join", "stage", "fused"};
 
 static const char *engine_of(const struct sass_what *w)
 {

@@ -73,8 +73,8 @@ static const struct {
 };
 
 static const struct fgs__arch archs[] = {
-#define ARCH(cc, b128, async, bulk, report, smem, blk, thr, blks)              \
-    { cc, { b128, async, bulk, report }, smem, blk, thr, blks },
+#define ARCH(cc, b128, async, bulk, report, claim, smem, blk, thr, blks)       \
+    { cc, { b128, async, bulk, report, claim }, smem, blk, thr, blks },
 #include "table/arch.def"
 #undef ARCH
 };
@@ -276,6 +276,7 @@ const char *fgs__feature_text(enum fgs__feature f)
         [FGS__FEAT_ASYNC] = "asynchronous copies (cp.async)",
         [FGS__FEAT_BULK] = "bulk copies (cp.async.bulk)",
         [FGS__FEAT_REPORT] = "bulk copies that report validity",
+        [FGS__FEAT_CLAIM] = "cluster launch control",
     };
 
     return text[f];

@@ -11,6 +11,7 @@ enum fgs__feature {
     FGS__FEAT_ASYNC,
     FGS__FEAT_BULK,
     FGS__FEAT_REPORT,
+    FGS__FEAT_CLAIM,
     FGS__FEAT_COUNT
 };
 

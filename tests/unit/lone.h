@@ -83,9 +83,11 @@ struct lone {
 };
 
 /* A fresh device of the seed with one host thread, so that a run can be
- * repeated. */
-static inline struct lone lone_open(const char *text, const char *entry,
-                                    uint64_t seed)
+ * repeated; of so many SMs with room for so many blocks, whose copies take so
+ * long (0 = as usual). */
+static inline struct lone lone_open_small(const char *text, const char *entry,
+                                          uint64_t seed, uint32_t sms,
+                                          uint32_t sm_blocks, uint32_t copy_ns)
 {
     fgs_sim_config cfg = { .size = sizeof cfg };
     struct lone l;
@@ -93,9 +95,18 @@ static inline struct lone lone_open(const char *text, const char *entry,
     assert_int_equal(fgs_sim_config_get(&cfg, NULL), FGS_OK);
     cfg.seed = seed;
     cfg.threads = 1;
+    cfg.sms = sms ? sms : cfg.sms;
+    cfg.sm_blocks = sm_blocks;
+    cfg.copy_ns = copy_ns ? copy_ns : cfg.copy_ns;
     l.sim = sim_open(&cfg, text);
     l.function = sim_func(&l.sim, entry);
     return l;
+}
+
+static inline struct lone lone_open(const char *text, const char *entry,
+                                    uint64_t seed)
+{
+    return lone_open_small(text, entry, seed, 0, 0, 0);
 }
 
 static inline void lone_close(struct lone *l)

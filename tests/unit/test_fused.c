@@ -1,5 +1,5 @@
-/* test_fused.c -- both ends in one kernel: every round by every engine, and
- * what a missing order does */
+/* test_fused.c -- both ends in one kernel: every round by every engine, by
+ * index and by launch control, and what a missing order does */
 #include "lone.h"
 
 #include "table/record.h"
@@ -10,9 +10,13 @@ enum { TILES = 5, ROUNDS = 4, TILE = 1024, WORDS = TILES * TILE / 4,
 static uint32_t input[WORDS], want[ROUNDS][WORDS], got[ROUNDS][WORDS],
     left[WORDS];
 static struct fgs__rec record;
+static const char *fault; /* "" = none; of the last run                      */
+static uint32_t taken;    /* blocks that were taken over, in it               */
 
 static const char *const stems[] = { "fused_poll", "fused_bulk",
                                      "fused_report" };
+static const char *const claims[] = { "fused_claim_poll", "fused_claim_bulk",
+                                      "fused_claim_report" };
 
 static void make_values(void)
 {
@@ -35,7 +39,7 @@ static void make_values(void)
 struct how {
     const char *stem;
     uint32_t producers, consumers, threads;
-    uint64_t work_ns, bound_ns, max_tries;
+    uint64_t work_ns, bound_ns, max_tries, leak; /* leak: + 1, 0 = none     */
 };
 
 static char *text_of(const struct how *h, const struct lone_edit *edits)
@@ -46,22 +50,29 @@ static char *text_of(const struct how *h, const struct lone_edit *edits)
     return lone_text(&d, edits);
 }
 
-/* Words that differ, in any round, or a record; sentinels are left in mid. */
+/* Words that differ, in any round, a record or a fault; sentinels are left in
+ * mid. */
 static int run(const char *text, const struct how *h, uint64_t seed)
 {
     uint64_t step = sizeof got[0], tiles = TILES, bound = h->bound_ns;
-    uint64_t tries = h->max_tries, work = h->work_ns;
+    uint64_t tries = h->max_tries, work = h->work_ns, leak = h->leak - 1;
     uint32_t rounds = ROUNDS, producers = h->producers, zero[64] = { 0 };
     CUdeviceptr in, mid, out, ready, ctl, rec, none = 0;
     void *params[] = { &in, &mid, &out, &step, &tiles, &ready, &ctl, &rec,
-                       &none, &none, &bound, &tries, &work, &rounds,
-                       &producers };
+                       &none, &none, &bound, &tries, &work, &leak,
+                       &rounds, &producers };
     char entry[40];
+    bool claim = strstr(h->stem, "_claim");
+    uint32_t blocks = claim ? 2 * TILES * ROUNDS : h->producers + h->consumers;
     struct lone l;
     int wrong = 0;
 
     snprintf(entry, sizeof entry, "fgs_%s", h->stem);
-    l = lone_open(text, entry, seed);
+    /* few places, so that others are taken over; answers are late at times */
+    l = claim ? lone_open_small(text, entry, seed, 1 + (uint32_t)seed % 2,
+                                1 + (uint32_t)seed % 5,
+                                600 + (uint32_t)seed % 4 * 3000)
+              : lone_open(text, entry, seed);
     for (uint32_t i = 0; i < WORDS; i++)
         left[i] = 0x80000000u;
     memset(got, 0x5a, sizeof got);
@@ -71,12 +82,17 @@ static int run(const char *text, const struct how *h, uint64_t seed)
     ready = lone_put(zero, sizeof zero);
     ctl = lone_put(zero, sizeof zero);
     rec = lone_put(zero, sizeof zero);
-    if (lone_run(l.function, h->producers + h->consumers, h->threads, TILE,
-                 params))
-        fail_msg("%s: %s", h->stem, fgs_sim_last_fault());
+    memset(&record, 0, sizeof record);
+    fault = "";
+    if (lone_run(l.function, blocks, h->threads, TILE, params)) {
+        fault = fgs_sim_last_fault();
+        lone_close(&l);
+        return 1;
+    }
     OK(cuMemcpyDtoH(got, out, sizeof got));
     OK(cuMemcpyDtoH(left, mid, sizeof left));
     OK(cuMemcpyDtoH(&record, rec, sizeof record));
+    OK(cuMemcpyDtoH(&taken, ready + 4 * (TILES + 1), sizeof taken));
     for (uint32_t r = 0; r < ROUNDS; r++)
         for (uint32_t i = 0; i < WORDS; i++)
             wrong += got[r][i] != want[r][i];
@@ -98,13 +114,13 @@ static void every_engine_and_split_is_right(void **state)
     for (size_t k = 0; k < COUNT(stems); k++) {
         for (size_t i = 0; i < COUNT(row); i++) {
             struct how h = { stems[k], row[i].producers, row[i].consumers,
-                             row[i].threads, row[i].work_ns, 0, 0 };
+                             row[i].threads, row[i].work_ns, 0, 0, 0 };
             char *text = text_of(&h, NULL);
             int wrong = run(text, &h, i);
 
             if (wrong)
-                fail_msg("%s, split %u: %d words, code %u", stems[k],
-                         (unsigned)i, wrong, record.code);
+                fail_msg("%s, split %u: %d words, code %u, %s", stems[k],
+                         (unsigned)i, wrong, record.code, fault);
             free(text);
         }
     }
@@ -114,12 +130,40 @@ static void right_code_is_right_for_100_seeds(void **state)
 {
     (void)state;
     for (size_t k = 0; k < COUNT(stems); k++) {
-        struct how h = { stems[k], 2, 2, 64, 0, 0, 0 };
+        struct how h = { stems[k], 2, 2, 64, 0, 0, 0, 0 };
         char *text = text_of(&h, NULL);
 
         for (uint64_t seed = 0; seed < SEEDS; seed++)
             assert_int_equal(run(text, &h, seed), 0);
         free(text);
+    }
+}
+
+/* Blocks take over blocks: no order among them is asked for, nor that they be
+ * resident together, down to one place. */
+static void launch_control_is_right_for_100_seeds(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < COUNT(claims); k++) {
+        struct how h = { claims[k], 1, 0, 64, 0, 0, 0, 0 };
+
+        uint32_t all = 0;
+
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            char *text;
+            int wrong;
+
+            h.producers = 1 + (uint32_t)seed % TILES;
+            h.work_ns = seed % 3 * 400;
+            text = text_of(&h, NULL);
+            wrong = run(text, &h, seed);
+            if (wrong)
+                fail_msg("%s, seed %u: %d words, code %u, %s", claims[k],
+                         (unsigned)seed, wrong, record.code, fault);
+            all += taken;
+            free(text);
+        }
+        assert_true(all > SEEDS * TILES * ROUNDS);
     }
 }
 
@@ -134,7 +178,7 @@ static void late_warp_is_waited_for(void **state)
 
     (void)state;
     for (size_t k = 0; k < COUNT(stems); k++) {
-        struct how h = { stems[k], 5, 5, 64, 0, 0, 0 };
+        struct how h = { stems[k], 5, 5, 64, 0, 0, 0, 0 };
         char *text = text_of(&h, late);
 
         assert_int_equal(run(text, &h, k), 0);
@@ -160,7 +204,7 @@ static void each_missing_order_shows(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(stems); k++) {
         for (size_t i = 0; i < COUNT(row); i++) {
-            struct how h = { stems[k], 5, 5, 64, 0, 200000, 0 };
+            struct how h = { stems[k], 5, 5, 64, 0, 200000, 0, 0 };
             char *text = text_of(&h, row[i].edit);
             int n = 0;
 
@@ -175,37 +219,79 @@ static void each_missing_order_shows(void **state)
     }
 }
 
-/* A producer that leaves out a chunk: the record names tile, chunk and, as
- * the stage, the round. */
-static void lost_chunk_is_recorded(void **state)
+/* The item by the index of the block that was taken over, which may be the
+ * grid's last one: those that are to make its tile find no place. */
+#define BY_INDEX                                                               \
+    { "    @%p_more bra  L_taken;",                                            \
+      "    @%p_more clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32"  \
+      ".b128 %b, %q;\n    @%p_more bra L_taken;" },                            \
+    { "    atom.relaxed.gpu.global.add.u32 %item, [%a_flag], 1;",              \
+      "    mov.u32 %item, %b;" }
+
+static void each_broken_claim_shows(void **state)
 {
-    static const struct lone_edit lose[] = {
-        { "    add.u64                 %a_mine, %a_tile, %part;\n"
-          "    st.relaxed.gpu.global.b128\n"
-          "                            [%a_mine], %q;\n"
-          "    add.u32                 %c, %c, 64;\n"
-          "    bra                     L_store;",
-          "    add.u64                 %a_mine, %a_tile, %part;\n"
-          "    setp.eq.u64 %p_bad, %tile, 3;\n"
-          "    setp.eq.and.u32 %p_bad, %c, 17, %p_bad;\n"
-          "    setp.eq.and.u32 %p_bad, %round, 2, %p_bad;\n"
-          "    @!%p_bad st.relaxed.gpu.global.b128 [%a_mine], %q;\n"
-          "    add.u32                 %c, %c, 64;\n"
-          "    bra                     L_store;" },
-        { NULL, NULL } };
+    static const struct {
+        const char *what, *cause;
+        struct lone_edit edit[3];
+        uint64_t leak;
+    } row[] = {
+        { "in the order of the blocks", "code 1", { BY_INDEX }, 0 },
+        { "loads before the last round's reader filled", "words",
+          { { "    mov.u32                 %gate, 1;\n",
+              "    setp.eq.u32 %p_more, %role, 3;\n"
+              "    @%p_more bra L_free;\n"
+              "    mov.u32                 %gate, 1;\n" }, LATE }, 0 },
+        { "asks again behind a no", "it may make no other",
+          { { "    @%p_more bra  L_taken;", "    bra L_taken;" } }, 0 },
+        { "reads an answer that is not there", "before this response",
+          { { "    @%p_landed bra L_answered;", "    bra L_answered;" } }, 0 },
+        { "gives up and leaves before the answer", "before this response",
+          { { "L_leave:\n", "L_leave:\n    bra L_drained;\n" } }, 20 },
+    };
 
     (void)state;
-    for (size_t k = 0; k < COUNT(stems); k++) {
-        struct how h = { stems[k], 2, 2, 64, 0, 300000, 0 };
-        char *text = text_of(&h, lose);
+    for (size_t k = 0; k < COUNT(claims); k++) {
+        for (size_t i = 0; i < COUNT(row); i++) {
+            struct how h = { claims[k], 2, 0, 64, 0, 200000, 0, row[i].leak };
+            char *text = text_of(&h, row[i].edit), cause[200];
+            int n = 0;
+
+            for (uint64_t seed = 0; seed < 20; seed++) {
+                int wrong = run(text, &h, seed);
+
+                snprintf(cause, sizeof cause, "%.150s%s", fault,
+                         *fault ? "" : !record.code ? "words"
+                         : record.code == FGS__GIVEUP_TIME ? "code 1" : "?");
+                n += wrong && strstr(cause, row[i].cause);
+            }
+            free(text);
+            print_message("%s, %s: in %d of 20 seeds\n", h.stem, row[i].what,
+                          n);
+            if (!n)
+                fail_msg("%s: %s is not seen, but %s", h.stem, row[i].what,
+                         cause);
+        }
+    }
+}
+
+/* A producer that leaves out a chunk: the record names tile, chunk and, as
+ * the stage, the round, the last one. */
+static void lost_chunk_is_recorded(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2 * COUNT(stems); k++) {
+        const char *stem = k < COUNT(stems) ? stems[k]
+                                            : claims[k - COUNT(stems)];
+        struct how h = { stem, 2, 2, 64, 0, 300000, 0,
+                         3 * TILE / 16 + 17 + 1 };
+        char *text = text_of(&h, NULL);
 
         run(text, &h, 1);
         assert_int_equal(record.code, FGS__GIVEUP_TIME);
-        if (record.role == FGS_ROLE_CONSUMER) {
-            assert_int_equal(record.tile, 3);
-            assert_int_equal(record.chunk, 17);
-            assert_int_equal(record.stage, 2);
-        }
+        assert_int_equal(record.role, FGS_ROLE_CONSUMER);
+        assert_int_equal(record.tile, 3);
+        assert_int_equal(record.chunk, 17);
+        assert_int_equal(record.stage, ROUNDS - 1);
         h.bound_ns = 0;
         h.max_tries = 400;
         run(text, &h, 1);
@@ -218,9 +304,11 @@ static void lost_chunk_is_recorded(void **state)
 static void twins_are_right(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < COUNT(stems); k++) {
-        struct how h = { stems[k], 2, 3, 64, 300, 0, 0 };
-        const fgs_ptx_desc d = { .stem = stems[k], .tile_bytes = TILE,
+    for (size_t k = 0; k < 2 * COUNT(stems); k++) {
+        const char *stem = k < COUNT(stems) ? stems[k]
+                                            : claims[k - COUNT(stems)];
+        struct how h = { stem, 2, 3, 64, 300, 0, 0, 0 };
+        const fgs_ptx_desc d = { .stem = stem, .tile_bytes = TILE,
                                  .threads = 64 };
         char *text = lone_twin(&d);
 
@@ -235,8 +323,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_engine_and_split_is_right),
         cmocka_unit_test(right_code_is_right_for_100_seeds),
+        cmocka_unit_test(launch_control_is_right_for_100_seeds),
         cmocka_unit_test(late_warp_is_waited_for),
         cmocka_unit_test(each_missing_order_shows),
+        cmocka_unit_test(each_broken_claim_shows),
         cmocka_unit_test(lost_chunk_is_recorded),
         cmocka_unit_test(twins_are_right),
     };

@@ -162,9 +162,9 @@ static void run(CUfunction f, const struct product *p, uint32_t grid,
     CUdeviceptr stat = g.stat + FGS_ROLE_CONSUMER * sizeof(struct fgs__stat);
     uint32_t rows = p->rows, columns = p->columns, steps = p->steps;
     CUdeviceptr map = p->map, weights = p->weights, out = p->out;
-    uint64_t bound = 4000000, tries = 0;
+    uint64_t bound = 4000000, tries = 0, leak = UINT64_MAX;
     void *params[] = { &map, &weights, &out, &rows, &columns, &steps, &g.ctl,
-                       &g.drec, &stat, &bound, &tries };
+                       &g.drec, &stat, &bound, &tries, &leak };
     CUlaunchAttribute attr = {
         .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     };

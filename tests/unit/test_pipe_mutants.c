@@ -116,10 +116,10 @@ static int run_gemm(CUfunction f, uint64_t seed)
     const cuuint64_t dims[] = { STEPS * 128, ROWS * 64 };
     const cuuint32_t box[] = { 128, 64 };
     uint32_t rows = ROWS, columns = COLUMNS, steps = STEPS;
-    uint64_t none = 0;
+    uint64_t none = 0, leak = UINT64_MAX;
     CUdeviceptr in, weights, out, map;
     void *params[] = { &map, &weights, &out, &rows, &columns, &steps, &g.ctl,
-                       &g.drec, &none, &none, &none };
+                       &g.drec, &none, &none, &none, &leak };
     CUresult r;
 
     for (uint32_t i = 0; i < IN; i++)

@@ -22,6 +22,12 @@ done
 for e in poll bulk report; do
     run "fused_by_$e" --pipeline fused --engine $e --rounds 3
 done
+for e in poll bulk report; do
+    FGS_SIM_SMS=2 FGS_SIM_SM_BLOCKS=3 run "launch_control_by_$e" \
+        --pipeline fused --claim launch-control --engine $e --rounds 3
+    grep -q '^taken *[1-9]' "$tmp/out" && ok "blocks_taken_by_$e" ||
+        not_ok "blocks_taken_by_$e" "$(cat "$tmp/out")"
+done
 digest=$("$FGS" run --provider sim --pipeline histogram --seed 3 \
     2> "$tmp/err" | sed -n 's/^digest *//p')
 for p in global global_gpu direct; do
@@ -49,6 +55,27 @@ refuse too_many_bins 'take --private global' --pipeline histogram \
     --bins 100000
 refuse not_resident 'cannot be resident at once' --pipeline fused \
     --blocks 100000
+refuse blocks_of_claims 'a block for each tile' --pipeline fused --blocks 8 \
+    --claim launch-control
+FGS_SIM_CC=90 refuse no_launch_control \
+    'needs cluster launch control, which compute capability 9.0' \
+    --pipeline fused --engine poll --claim launch-control
+for c in fixed launch-control; do
+    refuse "leak_of_fused_$c" 'tile 9 chunk 5 (.*kept its sentinel' \
+        --pipeline fused --claim $c --inject leak:9:5 --bound-ms 3 --rounds 2
+    grep -q 'tile 9, chunk 5, stage 1' "$tmp/out" &&
+        grep -q 'alive: a healthy round' "$tmp/out" && ok "round_of_leak_$c" ||
+        not_ok "round_of_leak_$c" "$(head -n 3 "$tmp/out")"
+done
+for e in bulk report; do
+    refuse "leak_of_product_by_$e" 'tile 5 chunk 1000 (.*kept its sentinel' \
+        --pipeline full-empty --engine $e --tiles 6 --stages 3 \
+        --inject leak:5:1000 --bound-ms 3
+    grep -q 'tile 5, chunk 1000, stage [0-2]$' "$tmp/out" &&
+        grep -q 'alive: a healthy round' "$tmp/out" &&
+        ok "stage_of_leak_by_$e" ||
+        not_ok "stage_of_leak_by_$e" "$(head -n 3 "$tmp/out")"
+done
 refuse one_block 'a producer and a consumer block' --pipeline fused --blocks 1
 refuse leak_is_told "tile 9 chunk 5 (.*kept its sentinel" \
     --pipeline double-buffer --inject leak:9:5 --bound-ms 3
