@@ -24,10 +24,11 @@ struct handoff_protocol {
     int cc;                      /* lowest compute capability times ten      */
     const char *version;         /* .version and .target lines               */
     const char *order, *width;   /* of a bulk copy                           */
+    bool alone;                  /* a warp answers when its slice has come   */
 };
 /* The first one is what the others are compared with; ends with name NULL. */
 extern const struct handoff_protocol handoff_protocols[];
-enum { HANDOFF_PROTOCOLS = 4 };
+enum { HANDOFF_PROTOCOLS = 5 };
 
 /* A form of it: threads of a block, 32 to 256, and loads in flight of a warp
  * that waits; powers of two. */

@@ -184,7 +184,8 @@ void put_receive(struct text *t)
     }
     put(t, "L_have:\n");
     /* the flag's sender meets before its flag: nothing is missing then */
-    if (t->warps > 1 && t->form->p->kind != HANDOFF_FLAG)
+    if (t->warps > 1 && t->form->p->kind != HANDOFF_FLAG &&
+        !t->form->p->alone)
         put(t, "bar.sync 0;\n");
 }
 
