@@ -31,7 +31,7 @@ ENTRY(STEM)(PARAMS)
     bound.eager_tries = EAGER_TRIES;
     bound.nap_ns = NAP_NS;
     bound.landing_ns = LANDING_NS;
-    open_early(p_clear);
+    open_early(p_clear, p_trigger);
     if (blockIdx.x < p_tiles) {
         if (t == 0)
             fgs::note_start(p_stat);
@@ -51,7 +51,7 @@ ENTRY(STEM)(PARAMS)
                     p_clear + tile_in * TILE_BYTES);
                 if constexpr (fgs::target::arch >= 900)
                     fgs::proxy_fence();
-                if constexpr (WITH_RELAY)
+                if (!WITH_SINK || p_trigger)
                     fgs::publish();
             }
             work(p_ctl, p_work_ns, p_spread_ns);

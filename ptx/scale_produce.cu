@@ -105,7 +105,7 @@ ENTRY(STEM)(PARAMS)
      * loop by a break: of a loop that is one in form alone ptxas spilled. */
     const fgs::u64 step = gridDim.x;
 
-    open_early(nullptr);
+    open_early(nullptr, 0);
     if (blockIdx.x >= p_tiles)
         return;
     if (threadIdx.x == 0)

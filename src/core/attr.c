@@ -46,25 +46,93 @@ static const struct fgs__stage *before(const struct fgs__plan *p,
     return s->before == FGS__NOWHERE ? NULL : &p->stage[s->before];
 }
 
-/* An edge that needs the writer's grid to be over, or its output filled, before
- * this one starts; NULL = none. */
+/*
+ * Sentinels that a stage of the plan stores before it triggers: its fence
+ * reaches the grid that starts behind the trigger, and no other (4.6.4.2).  A
+ * grid between that one and the reader has to hand them on, by a fence of its
+ * own: barrier and fence of a kernel that fills, or the fence that the plan
+ * asks a consumer or relay for (p_trigger).
+ */
+static int hands_on(const struct fgs__stage *s)
+{
+    return s->self || s->role > FGS_ROLE_PRODUCER;
+}
+
+/* The stage that fills what is read over an edge, NOWHERE = none does. */
+static uint32_t filler(const struct fgs__plan *p, const struct fgs__edge *e)
+{
+    return e->taken == FGS_ORDER_SENTINEL &&
+                   p->use[e->use].fill == FGS_FILL_SELF
+        ? e->from : FGS__NOWHERE;
+}
+
+/* The stages behind `from` and before `stage`, the last one first.  Where one
+ * was not let start early, all before it is over: the walk ends. */
+static uint32_t next_between(const struct fgs__plan *p, uint32_t at,
+                             uint32_t from)
+{
+    uint32_t before = p->stage[at].before;
+
+    return before == from || before == FGS__NOWHERE || !p->stage[before].early
+        ? FGS__NOWHERE : before;
+}
+
+static uint32_t not_handing_on(const struct fgs__plan *p, uint32_t stage,
+                               uint32_t from)
+{
+    for (uint32_t i = next_between(p, stage, from); i != FGS__NOWHERE;
+         i = next_between(p, i, from)) {
+        if (!hands_on(&p->stage[i]))
+            return i;
+    }
+    return FGS__NOWHERE;
+}
+
+/* An edge that needs the writer's grid to be over before this one starts;
+ * NULL = none.  Edges from other streams have events. */
 static const struct fgs__edge *holds_back(const struct fgs__plan *p,
-                                          uint32_t stage)
+                                          uint32_t stage, uint32_t *by)
 {
     for (uint32_t i = p->stage[stage].in; i < p->stage[stage].in_end; i++) {
         const struct fgs__edge *e = &p->edge[i];
 
         if (p->stage[e->from].stream != p->stage[stage].stream)
             continue;
+        *by = FGS__NOWHERE;
         if (e->taken == FGS_ORDER_STREAM)
             return e;
-        /* The fence before its trigger reaches the next grid alone. */
-        if (e->taken == FGS_ORDER_SENTINEL &&
-            e->from != p->stage[stage].before &&
-            p->use[e->use].fill == FGS_FILL_SELF)
+        if (filler(p, e) != FGS__NOWHERE)
+            *by = not_handing_on(p, stage, filler(p, e));
+        if (*by != FGS__NOWHERE)
             return e;
     }
     return NULL;
+}
+
+/* The stage before may trigger early, for this one; consumers do so by choice
+ * alone. */
+static void open_before(struct fgs__plan *p, uint32_t stage)
+{
+    struct fgs__stage *q = &p->stage[p->stage[stage].before];
+
+    q->args.p_trigger = 1;
+    if (q->role == FGS_ROLE_CONSUMER)
+        say(q, "lets the next kernel start early, %s",
+            q->args.p_clear ? "behind its clear" : "at its start");
+    for (uint32_t i = p->stage[stage].in; i < p->stage[stage].in_end; i++) {
+        const struct fgs__edge *e = &p->edge[i];
+        uint32_t from = filler(p, e), x = stage;
+
+        if (from == FGS__NOWHERE || p->stage[from].stream != q->stream)
+            continue;
+        while ((x = next_between(p, x, from)) != FGS__NOWHERE) {
+            if (p->stage[x].self || p->stage[x].args.p_trigger > 1)
+                continue;
+            p->stage[x].args.p_trigger = 2;
+            say(&p->stage[x], "behind a fence: it hands on what %s filled",
+                p->stage[from].name);
+        }
+    }
 }
 
 /* Why the attribute is left out; NULL = it is set. */
@@ -74,7 +142,8 @@ static const char *no_serial(const struct fgs__plan *p, uint32_t stage,
     const struct fgs__launch_attr *row =
         fgs__launch_attr_find("PROGRAMMATIC_STREAM_SERIALIZATION");
     const struct fgs__stage *s = &p->stage[stage], *q = before(p, s);
-    const struct fgs__edge *e = holds_back(p, stage);
+    uint32_t by = FGS__NOWHERE;
+    const struct fgs__edge *e = holds_back(p, stage, &by);
 
     if (p->no_pdl)
         snprintf(why, size, "no_pdl asks for plain stream order");
@@ -92,10 +161,15 @@ static const char *no_serial(const struct fgs__plan *p, uint32_t stage,
         snprintf(why, size,
                  "%s does not execute griddepcontrol.launch_dependents",
                  q->entry);
+    else if (by != FGS__NOWHERE)
+        snprintf(why, size,
+                 "%s fills buffer '%s', and %s triggers without a fence that "
+                 "hands it on",
+                 p->stage[filler(p, e)].name, p->use[e->use].name,
+                 p->stage[by].name);
     else if (e)
-        snprintf(why, size, "buffer '%s' from %s is ordered by `%s`",
-                 p->use[e->use].name, p->stage[e->from].name,
-                 e->taken == FGS_ORDER_STREAM ? "stream" : "a fill before it");
+        snprintf(why, size, "buffer '%s' from %s is ordered by `stream`",
+                 p->use[e->use].name, p->stage[e->from].name);
     else
         return NULL;
     return why;
@@ -107,7 +181,9 @@ static void serial(struct fgs__plan *p, uint32_t stage)
     char why[256];
     const char *no = no_serial(p, stage, why, sizeof why);
 
+    s->early = !no;
     if (!no) {
+        open_before(p, stage);
         set(s, "PROGRAMMATIC_STREAM_SERIALIZATION")
             ->value.programmaticStreamSerializationAllowed = 1;
         snprintf(why, sizeof why,
@@ -222,6 +298,8 @@ void fgs__plan_attrs(struct fgs__plan *p)
 
         s->config.attrs = s->attr;
         s->config.numAttrs = 0;
+        s->args.p_trigger = 0;
+        s->early = 0;
         s->attr_text[0] = '\0';
         if (s->fills == FGS__NOWHERE)
             serial(p, i);

@@ -101,6 +101,8 @@ struct fgs__stage {
     uint32_t launch_event;     /* launch completion event                    */
     uint32_t before;           /* the stage launched right before in the same
                                   stream and round, NOWHERE = none           */
+    int early;                 /* launched so that it may start before that
+                                  one ended                                  */
     uint64_t trace_at;         /* first row in the trace                     */
 };
 

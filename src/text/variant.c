@@ -341,7 +341,7 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
     flag(out, "IF_SELF", shape->self_init);
     flag(out, "IF_LOOP", shape->persistent);
     flag(out, "IF_MAKE", v->role == FGS_ROLE_PRODUCER);
-    flag(out, "IF_EARLY", !shape->self_init && v->role != FGS_ROLE_CONSUMER);
+    flag(out, "IF_EARLY", !shape->self_init);
     put(out, "NO_CHUNK", "0x%08x", FGS__NO_CHUNK);
     put_scan(out, fgs_element_get_info(shape->element));
     put_convert(out, shape, c);

@@ -61,7 +61,8 @@ static inline const char *const *twin_tokens(const struct twin_opts *o,
     TOKEN("WITH_RELAY=0");
     TOKEN("WITH_SELF=0");
     TOKEN("WITH_LOOP=0");
-    TOKEN("WITH_EARLY=%d", strstr(stem, "produce") != NULL);
+    TOKEN("WITH_EARLY=1");
+    TOKEN("WITH_SINK=%d", strstr(stem, "produce") == NULL);
     TOKEN("ROLE=%d", FGS_ROLE_CONSUMER);
     TOKEN("WITH_WEAK=%d", o->weak);
     TOKEN("WITH_FAULT=%d", o->fault);

@@ -206,6 +206,16 @@ FGS_FN void publish(u32 rank = thread_rank())
     }
 }
 
+/* One thread, at the start of a kernel that stands between a writer which fills
+ * its own output and a later reader of it: the writer's fence reached this grid
+ * alone; a fence here, before the trigger, hands the sentinels on to the next.
+ */
+FGS_FN void hand_on()
+{
+    asm volatile("fence.acq_rel.gpu;" : : : "memory");
+    trigger();
+}
+
 /* All threads, behind the last store of a tile in global memory, by chunks or
  * by bulk copies that were waited for: set its flag for consumers that acquire
  * it (4.6.2).  The block barrier puts every thread's stores before the fence
