@@ -21,9 +21,9 @@ static const char usage_handoff[] =
     "flag: a barrier of the block, release and flag); the wait; the tile in\n"
     "the receiver's registers, scanned for the sentinel (flag: loaded); and,\n"
     "for more than 32 threads, a barrier of the receiving block (flag: that\n"
-    "of its own send).  poll_warp is poll without that barrier, as the\n"
-    "engine's kernels use a tile: a warp goes on with the chunks it has\n"
-    "itself; the clock stops behind the slowest.  Each protocol has the\n"
+    "of its own send).  poll_warp and poll_thread are poll without that\n"
+    "barrier: a warp, or as in the engine's kernels a thread, goes on with\n"
+    "the chunks it has itself; the clock stops behind the slowest warp.  Each protocol has the\n"
     "threads and the loads in flight with which it was fastest in a trial.\n"
     "\n"
     "  --provider cuda|sim  default: a GPU where there is one\n"
@@ -261,7 +261,7 @@ static bool figures(const struct bench *b, struct row *row, struct figures *f)
 static void print_row(const struct row *row, const struct figures *f,
                       double to_flag)
 {
-    printf("%-10s %7d %5d ", row->form.p->name, row->form.threads,
+    printf("%-11s %7d %5d ", row->form.p->name, row->form.threads,
            row->form.loads);
     if (!f) {
         printf("%s: %s\n", row->form.p->what, row->why);
@@ -322,7 +322,7 @@ static void print_head(const struct bench *b, struct json *j, bool is_virtual)
     if (is_virtual)
         puts("times are the software device's virtual ones: they say nothing "
              "of a GPU");
-    printf("\n%-10s %7s %5s %8s %8s %8s %8s %6s %7s\n", "ns", "threads",
+    printf("\n%-11s %7s %5s %8s %8s %8s %8s %6s %7s\n", "ns", "threads",
            "loads", "min", "median", "p90", "max", "/flag", "repeats");
 }
 

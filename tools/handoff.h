@@ -24,11 +24,12 @@ struct handoff_protocol {
     int cc;                      /* lowest compute capability times ten      */
     const char *version;         /* .version and .target lines               */
     const char *order, *width;   /* of a bulk copy                           */
-    bool alone;                  /* a warp answers when its slice has come   */
+    enum { MEET_BLOCK, MEET_WARP, MEET_NONE } meet; /* who has to have its
+                                    part of the tile before a thread answers */
 };
 /* The first one is what the others are compared with; ends with name NULL. */
 extern const struct handoff_protocol handoff_protocols[];
-enum { HANDOFF_PROTOCOLS = 5 };
+enum { HANDOFF_PROTOCOLS = 6 };
 
 /* A form of it: threads of a block, 32 to 256, and loads in flight of a warp
  * that waits; powers of two. */

@@ -290,7 +290,7 @@ static void put_end(struct text *t)
     int i;
 
     put(t, "L_done:\n");
-    if (t->form->p->alone) /* thread 0's clock stops behind the last warp */
+    if (t->form->p->meet != MEET_BLOCK) /* thread 0's clock stops behind the last warp */
         put(t, "bar.sync 0;\nmov.u64 %c1, %clock64;\n");
     put(t, "mov.u64 %g1, %globaltimer;\n"
         "sub.u64 %c1, %c1, %c0;\n"
@@ -321,16 +321,18 @@ static void put_end(struct text *t)
 
 const struct handoff_protocol handoff_protocols[] = {
     {"flag", "release, flag; acquire poll, load", HANDOFF_FLAG, 70,
-     ".version 8.3\n.target sm_70", NULL, NULL, false},
+     ".version 8.3\n.target sm_70", NULL, NULL, MEET_BLOCK},
     {"poll", "strong 128-bit loads until no sentinel is left", HANDOFF_POLL,
-     70, ".version 8.3\n.target sm_70", NULL, NULL, false},
+     70, ".version 8.3\n.target sm_70", NULL, NULL, MEET_BLOCK},
     {"poll_warp", "as poll; each warp goes on with its own slice",
-     HANDOFF_POLL, 70, ".version 8.3\n.target sm_70", NULL, NULL, true},
+     HANDOFF_POLL, 70, ".version 8.3\n.target sm_70", NULL, NULL, MEET_WARP},
+    {"poll_thread", "as poll; each thread goes on with its own chunks",
+     HANDOFF_POLL, 70, ".version 8.3\n.target sm_70", NULL, NULL, MEET_NONE},
     {"bulk", "strong bulk copies, full scan", HANDOFF_BULK, 90,
-     ".version 9.3\n.target sm_90", ".relaxed.gpu", ".b128", false},
+     ".version 9.3\n.target sm_90", ".relaxed.gpu", ".b128", MEET_BLOCK},
     {"bulk_weak", "weak bulk copies, full scan", HANDOFF_BULK, 90,
-     ".version 8.6\n.target sm_90", "", "", false},
-    {NULL, NULL, HANDOFF_FLAG, 0, NULL, NULL, NULL, false},
+     ".version 8.6\n.target sm_90", "", "", MEET_BLOCK},
+    {NULL, NULL, HANDOFF_FLAG, 0, NULL, NULL, NULL, MEET_BLOCK},
 };
 
 int handoff_cc(const struct handoff_form *f)

@@ -53,8 +53,8 @@ static void put_issue(struct text *t, int k)
     }
 }
 
-/* %p_bad: a word of the warp's slice is the sentinel, the least of all words
- * as signed ones. */
+/* %p_bad: a word of the warp's slice, or of this thread's chunks, is the
+ * sentinel, the least of all words as signed ones. */
 static void put_scan(struct text *t, int k)
 {
     int c, n;
@@ -69,8 +69,9 @@ static void put_scan(struct text *t, int k)
     for (n = 1; n < t->chunks; n *= 2)
         for (c = 0; c + n < t->chunks; c += 2 * n)
             put(t, "min.s32 %m#, %m#, %m#;\n", c * 2, c * 2, (c + n) * 2);
-    put(t, "setp.eq.s32 %p_bad, %m0, -2147483648;\n"
-        "vote.sync.any.pred %p_bad, %p_bad, -1;\n");
+    put(t, "setp.eq.s32 %p_bad, %m0, -2147483648;\n");
+    if (t->form->p->meet != MEET_NONE)
+        put(t, "vote.sync.any.pred %p_bad, %p_bad, -1;\n");
 }
 
 /* %p_bad: load k came too early. */
@@ -185,7 +186,7 @@ void put_receive(struct text *t)
     put(t, "L_have:\n");
     /* the flag's sender meets before its flag: nothing is missing then */
     if (t->warps > 1 && t->form->p->kind != HANDOFF_FLAG &&
-        !t->form->p->alone)
+        t->form->p->meet == MEET_BLOCK)
         put(t, "bar.sync 0;\n");
 }
 

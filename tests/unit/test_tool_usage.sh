@@ -162,7 +162,7 @@ expect 0 '^sentinel  *[1-9].*  sentinel$' bench chain --repeat 1 --stages 2 \
 expect 0 '^usage: fgs bench handoff' bench handoff -h
 expect 2 'handoff: "x" is not expected' bench handoff x
 expect 2 '--pairs: "0" is too small' bench handoff --pairs 0
-for p in flag poll poll_warp bulk bulk_weak; do
+for p in flag poll poll_warp poll_thread bulk bulk_weak; do
     expect 0 "^$p  *256     1  *[1-9][0-9.]* .*[0-9]  [a-z]" \
         bench handoff --pairs 2 --rounds 2
 done
@@ -170,19 +170,19 @@ expect 2 '--threads: "33" is none of' bench handoff --threads 33
 expect 2 '--loads: "3" is none of' bench handoff --loads 3
 for form in '256     1' '128     4' '32     2'; do
     expect 0 "^poll  *$form " bench handoff --every --pairs 1 --rounds 1
-    expect 0 "^poll_warp  *$form " bench handoff --every --pairs 1 --rounds 1
+    expect 0 "^poll_thread  *$form " bench handoff --every --pairs 1 --rounds 1
 done
 expect 0 '^bulk  *64     [124] ' bench handoff --threads 64 --every --pairs 1
 expect 0 '^flag  *256     2 .* 1[.]000 ' bench handoff --loads 2 --pairs 1
 expect 0 '^flag  *[1-9][0-9]*     1 .* 1[.]000 ' bench handoff --rounds 1 \
     --threads trial --pairs 1
-[ $(grep -c '^[a-z_]* *[0-9]* *1  *[0-9.]* ' "$tmp/out") = 5 ] &&
+[ $(grep -c '^[a-z_]* *[0-9]* *1  *[0-9.]* ' "$tmp/out") = 6 ] &&
     ok "fgs bench handoff keeps one form a protocol" ||
     not_ok "fgs bench handoff keeps one form a protocol" "$(cat "$tmp/out")"
 [ "$("$FGS" bench handoff --every --pairs 1 --rounds 1 2> /dev/null |
-    grep -c '^[a-z_]* *[0-9]* *[124]  *[0-9.]* ')" = 48 ] &&
-    ok "fgs bench handoff --every has 48 rows" ||
-    not_ok "fgs bench handoff --every has 48 rows"
+    grep -c '^[a-z_]* *[0-9]* *[124]  *[0-9.]* ')" = 72 ] &&
+    ok "fgs bench handoff --every has 72 rows" ||
+    not_ok "fgs bench handoff --every has 72 rows"
 expect 0 'virtual' bench handoff --pairs 1 --rounds 1 --spread 2000
 FGS_SIM_SMS=1 expect 1 'two SMs are needed' bench handoff
 FGS_SIM_CC=80 expect 0 '^bulk .*: not for compute 8.0' bench handoff --pairs 1
