@@ -384,6 +384,17 @@ $(B)/plain_%: tests/fuzz/fuzz_%.c tests/fuzz/plain.c $(B)/libfgs.a
 	$(call say,CC,$<)
 	$(Q)$(fuzz_c)
 
+# CUB's DeviceHistogram for `fgs bench histogram`, with the runtime inside; for
+# the machine code of CUB_ARCH.
+CUB_ARCH = sm_90
+cub: $(B)/cub/libfgs_cub.so
+$(B)/cub/libfgs_cub.so: tools/cub_histogram.cu
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D) && $(or $(NVCC),$(wildcard $(TC)/bin/nvcc),nvcc) \
+	    -ccbin $(CXX) -std=c++17 -O2 -arch=$(CUB_ARCH) -shared \
+	    -cudart static -Xcompiler -fPIC,-fvisibility=hidden \
+	    $(if $(TC),-I$(TC)/include -L$(TC)/lib) -o $@ $<
+
 toolchain:
 	$(Q)sh tools/toolchain.sh $(TOOLCHAIN_DIR)
 
@@ -458,7 +469,8 @@ help:
 	  'make check-clients  cuda-python on the drop-in library' \
 	  'make fuzz       damaged texts and images, FUZZ_S seconds each (clang)' \
 	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
-  'make toolchain  fetch the pinned PTX assembler for make check' \
+  'make cub        CUB'"'"'s histogram for fgs bench histogram (nvcc)' \
+	  'make toolchain  fetch the pinned PTX assembler for make check' \
 	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
 	  'make clean      remove $(BUILD)' '' \
 	  'V=1 BUILD=dir SAN=1 SAN=thread CC CFLAGS CPPFLAGS LDFLAGS AR DESTDIR' \
@@ -473,6 +485,6 @@ help:
 
 .PHONY: all unit run example check check-gpu check-clients fuzz \
         fuzz-run fuzz-build toolchain install uninstall clean help FORCE \
-        test test-unit test-more test-thread test-gpu build-tests modules
+        test test-unit test-more test-thread test-gpu build-tests modules cub
 .SECONDARY:
 -include $(DEPS)

@@ -1,4 +1,5 @@
 /* bench_histogram.c -- fgs bench histogram: what privatization saves */
+#include "bench_cub.h"
 #include "bench_rows.h"
 
 #include <inttypes.h>
@@ -11,7 +12,9 @@ static const char usage_histogram[] =
     "The same histogram, each verified, then in turn: an atomic of device\n"
     "scope for each value (direct), a histogram a block in global memory by\n"
     "atomics of device scope (global_gpu) and of block scope (global), and in\n"
-    "shared memory (shared); for uniform, skewed and all-equal values.\n"
+    "shared memory (shared); for uniform, skewed and all-equal values. Beside\n"
+    "them CUB's DeviceHistogram (cub), where `make cub` was and FGS_CUB, else\n"
+    "build/cub/libfgs_cub.so, has it.\n"
     "\n"
     "  --provider cuda|sim  default: a GPU where there is one\n"
     "  --count N    values (default 64 Mi; software device 64 Ki)\n"
@@ -24,19 +27,33 @@ static const char usage_histogram[] =
 enum { BLOCKS_OF_SM = 8, REST = 3 };
 static const float width = 10;
 
-/* CUB's is host code, which launches its kernels by the CUDA runtime; NVRTC
- * compiles device code alone. */
-static const char lacks_cub[] =
-    "DeviceHistogram is host code over the CUDA runtime: nvcc and a host "
-    "compiler are lacking, NVRTC compiles device code alone";
-
 struct histogram {
-    pipe_addr in, hist, own, board, rec_at;
+    pipe_addr in, hist, own, board, rec_at, counts, temp;
     void *rec;
     uint64_t count, bins, *want, *got;
     float *host;
     unsigned blocks;
+    struct bench_cub cub;
+    size_t temp_bytes;
+    uint32_t *narrow; /* CUB's counts                                        */
 };
+
+static bool is_cub(const struct bench_row *r)
+{
+    return !strcmp(r->name, "cub");
+}
+
+/* In the same stream and context, over the same values. */
+static bool launch_cub(struct bench_rows *b, struct histogram *h, void *temp)
+{
+    int code = h->cub.histogram(temp, &h->temp_bytes,
+                                (const float *)(uintptr_t)h->in,
+                                (uint32_t *)(uintptr_t)h->counts,
+                                (uint32_t)h->bins, width, (uint32_t)h->count,
+                                NULL);
+
+    return bench_cub_good(&h->cub, code, b->d.why, sizeof b->d.why);
+}
 
 static bool launch(struct bench_rows *b, struct bench_row *r)
 {
@@ -50,6 +67,8 @@ static bool launch(struct bench_rows *b, struct bench_row *r)
     struct pipe_launch l = {.blocks = h->blocks, .threads = 256,
                             .args = args};
 
+    if (is_cub(r))
+        return launch_cub(b, h, (void *)(uintptr_t)h->temp);
     if (!strcmp(r->name, "shared"))
         l.shared = (unsigned)(4 * (h->bins + REST));
     return pipe_run(&b->d, &r->k, &l);
@@ -61,7 +80,13 @@ static bool verify(struct bench_rows *b, struct bench_row *r)
     struct histogram *h = b->cookie;
     size_t bytes = (h->bins + REST) * sizeof *h->got;
     bool good = pipe_get(&b->d, h->got, h->hist, bytes);
+    uint64_t i;
 
+    if (is_cub(r)) {
+        good = good && pipe_get(&b->d, h->narrow, h->counts, h->bins * 4);
+        for (i = 0; i < h->bins; i++)
+            h->got[i] = h->narrow[i];
+    }
     if (!good)
         snprintf(r->why, sizeof r->why, "%.590s", b->d.why);
     else if (memcmp(h->got, h->want, bytes)) {
@@ -83,13 +108,35 @@ static bool fill(struct bench_rows *b, struct histogram *h, char kind)
         x ^= x >> 7;
         x ^= x << 17;
         u = (float)(x >> 40) / (float)(1 << 24);
-        h->host[i] = most * (kind == 'u' ? u : kind == 's' ? u * u * u * u
-                                                           : 0.5f);
+        u = most * (kind == 'u' ? u : kind == 's' ? u * u * u * u : 0.5f);
+        /* A quarter off any bin's bounds: CUB multiplies by 1 / width, which
+         * may round to the bin beside where the quotient does not. */
+        h->host[i] = (float)(uint32_t)(2 * u) / 2 + 0.25f;
     }
     memset(h->want, 0, (h->bins + REST) * sizeof *h->want);
     fgs_ref_histogram(h->host, h->count, (uint32_t)h->bins, width, h->want);
     return pipe_put(&b->d, h->in, h->host, h->count * 4) &&
            pipe_fill(&b->d, h->hist, 0, (h->bins + REST) * sizeof *h->want);
+}
+
+static void load_cub(struct bench_rows *b)
+{
+    static const char what[] = "CUB's DeviceHistogram::HistogramEven";
+    struct histogram *h = b->cookie;
+    char why[600] = "";
+    bool there = h->cub.error ||
+                 bench_cub_open(&h->cub, b->d.provider, why, sizeof why);
+
+    if (there && !h->temp) {
+        there = h->count <= INT32_MAX && launch_cub(b, h, NULL) &&
+                pipe_memory(&b->d, &h->temp, h->temp_bytes);
+        snprintf(why, sizeof why, "%.590s", h->count > INT32_MAX
+                 ? "it takes 2^31 - 1 values at most" : b->d.why);
+    }
+    if (there)
+        bench_rows_other(b, "cub", what);
+    else
+        bench_rows_absent(b, "cub", what, why);
 }
 
 static void load(struct bench_rows *b)
@@ -111,7 +158,7 @@ static void load(struct bench_rows *b)
 
         bench_rows_stem(b, rows[i].name, rows[i].what, &d);
     }
-    bench_rows_absent(b, "cub", "CUB's DeviceHistogram", lacks_cub);
+    load_cub(b);
 }
 
 static bool make(struct bench_rows *b, struct histogram *h)
@@ -122,7 +169,8 @@ static bool make(struct bench_rows *b, struct histogram *h)
     h->host = malloc(h->count * 4);
     h->want = calloc(slots, sizeof *h->want);
     h->got = calloc(slots, sizeof *h->got);
-    if (!h->host || !h->want || !h->got) {
+    h->narrow = calloc(slots, sizeof *h->narrow);
+    if (!h->host || !h->want || !h->got || !h->narrow) {
         snprintf(b->d.why, sizeof b->d.why, "no memory");
         return false;
     }
@@ -130,6 +178,7 @@ static bool make(struct bench_rows *b, struct histogram *h)
            pipe_fill(&b->d, h->in, 0, (h->count + 3) / 4 * 16) &&
            pipe_memory(&b->d, &h->hist, slots * sizeof *h->got) &&
            pipe_memory(&b->d, &h->own, slots * 4 * h->blocks) &&
+           pipe_memory(&b->d, &h->counts, slots * 4) &&
            pipe_memory(&b->d, &h->board, FGS_BOARD_BYTES) &&
            pipe_fill(&b->d, h->board, 0, FGS_BOARD_BYTES) &&
            pipe_host(&b->d, &h->rec, &h->rec_at, FGS_RECORD_BYTES);
@@ -209,11 +258,14 @@ int bench_histogram(int argc, char **argv)
     pipe_free(&b.d, &h.in);
     pipe_free(&b.d, &h.hist);
     pipe_free(&b.d, &h.own);
+    pipe_free(&b.d, &h.counts);
+    pipe_free(&b.d, &h.temp);
     pipe_free(&b.d, &h.board);
     pipe_host_free(&b.d, h.rec);
     pipe_close(&b.d);
     free(h.host);
     free(h.want);
     free(h.got);
+    free(h.narrow);
     return code;
 }

@@ -35,6 +35,9 @@ void bench_rows_stem(struct bench_rows *b, const char *name, const char *what,
 void bench_rows_cuda(struct bench_rows *b, const char *name, const char *what,
                      const char *source, const char *entry,
                      const char *const *options);
+/* A row that `launch` knows how to launch. */
+void bench_rows_other(struct bench_rows *b, const char *name,
+                      const char *what);
 /* A row that cannot be. */
 void bench_rows_absent(struct bench_rows *b, const char *name,
                        const char *what, const char *why);
