@@ -99,7 +99,8 @@ typedef enum fgs_padding {
  * Which tiles of a buffer a stage touches.  Block b of the grid (x fastest)
  * touches `count` tiles from `first` + b * `step` on; all three 0 = tile b.
  * With a table block b touches tile table[b] (`tables` entries: one a block;
- * count and step are 0 then); with a box block b touches the chunks of box b.
+ * first, count and step are 0 then); with a box block b touches the chunks of
+ * box b.
  */
 typedef struct fgs_access {
     fgs_buffer *buffer;      /* borrowed, must outlive the plan              */

@@ -1,6 +1,8 @@
 /* box.c -- boxes of a tensor that a stage touches, one a block */
 #include "core/plan.h"
 
+enum { ROWS_MAX = 1 << 28 }; /* which are looked at one by one */
+
 static fgs_result bad_box(const struct fgs__stage *s, const struct fgs__use *u,
                           fgs_error *err, const char *what)
 {
@@ -23,14 +25,31 @@ uint64_t fgs__boxes(const fgs_box *b)
     return n;
 }
 
-/* Rows of a box, those past the tensor's end too. */
+/* Rows of all boxes. */
 static uint64_t rows_of(const fgs_box *b)
 {
-    uint64_t n = 1;
+    uint64_t n = (b->dims[0] + b->box[0] - 1) / b->box[0];
 
     for (uint32_t i = 1; i < b->rank; i++)
-        n = times(n, b->box[i]);
+        n = times(n, b->dims[i]);
     return n;
+}
+
+/* Does the last row end in the buffer?  Nothing is added that could wrap. */
+static int fits(const struct fgs__use *u, const fgs_box *b)
+{
+    uint64_t bits = fgs_element_get_info(u->element)->bits;
+    uint64_t left = u->tiles * u->tile_bytes;
+
+    if ((b->dims[0] * bits + 7) / 8 > left)
+        return 0;
+    left -= (b->dims[0] * bits + 7) / 8;
+    for (uint32_t i = 1; i < b->rank; i++) {
+        if (b->dims[i] - 1 > left / b->pitch[i - 1])
+            return 0;
+        left -= (b->dims[i] - 1) * b->pitch[i - 1];
+    }
+    return 1;
 }
 
 fgs_result fgs__plan_box(struct fgs__plan *p, struct fgs__stage *s,
@@ -61,13 +80,14 @@ fgs_result fgs__plan_box(struct fgs__plan *p, struct fgs__stage *s,
                   b->pitch[i - 1] >> 40))
             return bad_box(s, u, err, "a pitch is 0, no multiple of 16, or "
                                       "beyond 2^40 - 1");
-        /* So that the place of a row can be reckoned in 64 bits. */
-        if (i && b->dims[i] - 1 > (1ull << 60) / b->pitch[i - 1])
-            return bad_box(s, u, err, "the tensor is longer than 2^60 bytes");
     }
-    if (fgs__boxes(b) > INT32_MAX || rows_of(b) > INT32_MAX)
-        return bad_box(s, u, err, "there are more of them than a grid has "
-                                  "blocks, or it has more rows than that");
+    if (!fits(u, b))
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s: the tensor of its boxes reaches past the end of "
+                         "buffer '%s', which has %llu tiles",
+                         s->name, u->name, (unsigned long long)u->tiles);
+    if (rows_of(b) > ROWS_MAX) /* they may lie on each other */
+        return bad_box(s, u, err, "all of them have more than 2^28 rows");
     a->box = *b;
     return FGS_OK;
 }

@@ -45,6 +45,11 @@ static fgs_result take_use(struct fgs__plan *p, const fgs_use *d,
     if (r < 0)
         return r;
     u = &p->use[index];
+    if (u->named)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "fgs_plan_spec.uses names buffer '%s' twice",
+                         u->name);
+    u->named = 1;
     u->fill = d->fill;
     u->filler = d->kernel;
     if (!d->kernel != (d->fill != FGS_FILL_KERNEL) &&

@@ -52,8 +52,8 @@ static void put(struct out *o, uint64_t at, uint64_t end, uint32_t stage,
 }
 
 /* Blocks side by side, or a library's grid, touch one range.  first, step and
- * count have 32 bits: no sum wraps around.  One span past the end is enough to be refused for, and so
- * are two blocks that write the same. */
+ * count have 32 bits: no sum wraps around.  One span past the end is enough to
+ * be refused for, and so are two blocks that write the same. */
 static void put_range(const struct fgs__plan *p, uint32_t stage,
                       const struct fgs__access *a, struct out *o)
 {
@@ -96,26 +96,25 @@ static void put_box(const struct fgs__plan *p, uint32_t stage,
 {
     const fgs_box *b = &a->box;
     uint64_t bits = fgs_element_get_info(p->use[a->use].element)->bits;
-    uint64_t rows = 1, end = at[0] + b->box[0];
+    uint64_t rows = 1, end = at[0] + b->box[0], side[5];
 
     if (end > b->dims[0])
         end = b->dims[0];
-    for (uint32_t i = 1; i < b->rank; i++)
-        rows *= b->box[i];
+    for (uint32_t i = 1; i < b->rank; i++) {
+        side[i] = b->dims[i] - at[i];
+        if (side[i] > b->box[i])
+            side[i] = b->box[i];
+        rows *= side[i];
+    }
     for (uint64_t row = 0; row < rows; row++) {
         uint64_t rest = row, byte = 0;
-        int inside = 1;
 
         for (uint32_t i = 1; i < b->rank; i++) {
-            uint64_t c = at[i] + rest % b->box[i];
-
-            rest /= b->box[i];
-            inside &= c < b->dims[i];
-            byte += c * b->pitch[i - 1];
+            byte += (at[i] + rest % side[i]) * b->pitch[i - 1];
+            rest /= side[i];
         }
-        if (inside)
-            put_row(a, byte + at[0] * bits / 8, byte + (end * bits + 7) / 8,
-                    stage, block, o);
+        put_row(a, byte + at[0] * bits / 8, byte + (end * bits + 7) / 8, stage,
+                block, o);
     }
 }
 

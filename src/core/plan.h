@@ -115,6 +115,7 @@ struct fgs__use {
     fgs_element element;
     uint64_t tiles, tile_bytes; /* tiles: in this round, of `room`           */
     uint64_t room;
+    int named;                 /* in fgs_plan_spec.uses                      */
     fgs_fill fill;             /* AUTO = asked for nothing                   */
     fgs_kernel *filler;
     uint32_t fill_stage;       /* of KERNEL, NOWHERE = none                  */

@@ -1,6 +1,11 @@
 /* stage.c -- the stages of a description, and the buffers that they touch */
 #include "core/plan.h"
 
+enum { /* of the driver API, for any device */
+    GRID_X = 0x7fffffff, GRID_YZ = 65535,
+    BLOCK_XY = 1024, BLOCK_Z = 64, BLOCK_THREADS = 1024
+};
+
 /* -------------------------------------------------------------- buffers -- */
 
 fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
@@ -173,6 +178,11 @@ static fgs_result share_table(struct fgs__plan *p, struct fgs__stage *s,
                          "differ",
                          s->name);
     }
+    if (to->first || to->step || to->count)
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "%s writes the tile that it reads: by a table, and by "
+                         "first, step or count",
+                         s->name);
     to->table = fgs__zalloc(&p->dev->alloc, from->tables * sizeof *to->table);
     if (!to->table)
         return fgs__nomem(err);
@@ -197,7 +207,12 @@ static fgs_result check_step(const struct fgs__plan *p,
                              const struct fgs__access *a,
                              const struct fgs__kernel *k, fgs_error *err)
 {
-    if (a->box.rank || (a->step == a->count && a->count <= 1))
+    if (a->box.rank)
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "%s: a block of %s takes one tile of buffer '%s'; a "
+                         "box says something else",
+                         s->name, k->entry, p->use[a->use].name);
+    if (a->step == a->count && a->count <= 1)
         return FGS_OK;
     return fgs__fail(err, FGS_E_MISMATCH,
                      "%s: a block of %s takes one tile of buffer '%s'; step "
@@ -237,6 +252,13 @@ static fgs_result library_grid(struct fgs__plan *p, struct fgs__stage *s,
         return fgs__fail(err, FGS_E_MISMATCH,
                          "%s: %s runs with blocks of %u threads, in x alone",
                          s->name, k->entry, k->shape.threads);
+    if (!tiles)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s: its first tile, %llu, is past the end of buffer "
+                         "'%s', which has %llu",
+                         s->name, (unsigned long long)s->access[0].first,
+                         p->use[s->access[0].use].name,
+                         (unsigned long long)p->use[s->access[0].use].tiles);
     if (!s->grid[0])
         s->grid[0] = (uint32_t)tiles;
     s->block[0] = k->shape.threads;
@@ -303,9 +325,11 @@ static fgs_result take_table(struct fgs__plan *p, struct fgs__stage *s,
                              struct fgs__access *a, const fgs_access *d,
                              fgs_error *err)
 {
-    if (!d->table != !d->tables || (d->table && (d->step || d->count)))
+    if (!d->table != !d->tables ||
+        (d->table && (d->first || d->step || d->count)))
         return fgs__fail(err, FGS_E_INVAL,
-                         "%s: a table has entries, and neither step nor count",
+                         "%s: a table has entries, and neither first, step nor "
+                         "count",
                          s->name);
     if (!d->table)
         return FGS_OK;
@@ -363,6 +387,32 @@ static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
     return take_table(p, s, a, d, err);
 }
 
+static fgs_result check_launch(const struct fgs__stage *s, fgs_error *err)
+{
+    if (s->grid[0] > GRID_X || s->grid[1] > GRID_YZ || s->grid[2] > GRID_YZ)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s: a grid of %u x %u x %u blocks; %d x %d x %d at "
+                         "most",
+                         s->name, s->grid[0], s->grid[1], s->grid[2], GRID_X,
+                         GRID_YZ, GRID_YZ);
+    if (s->block[0] > BLOCK_XY || s->block[1] > BLOCK_XY ||
+        s->block[2] > BLOCK_Z ||
+        s->block[0] * s->block[1] * s->block[2] > BLOCK_THREADS)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s: a block of %u x %u x %u threads; %d x %d x %d, "
+                         "and %d in all, at most",
+                         s->name, s->block[0], s->block[1], s->block[2],
+                         BLOCK_XY, BLOCK_XY, BLOCK_Z, BLOCK_THREADS);
+    for (int i = 0; i < 3; i++) {
+        if (s->cluster[i] && s->grid[i] % s->cluster[i])
+            return fgs__fail(err, FGS_E_SIZE,
+                             "%s: a grid of %u blocks is no multiple of a "
+                             "cluster of %u",
+                             s->name, s->grid[i], s->cluster[i]);
+    }
+    return FGS_OK;
+}
+
 static fgs_result check_stage(const struct fgs__stage *s,
                               const fgs_stage_desc *d, fgs_error *err)
 {
@@ -382,11 +432,6 @@ static fgs_result check_stage(const struct fgs__stage *s,
         return fgs__fail(err, FGS_E_INVAL, "%s: domain is %u", s->name,
                          d->domain);
     for (int i = 0; i < 3; i++) {
-        if (d->cluster[i] && d->grid[i] && d->grid[i] % d->cluster[i])
-            return fgs__fail(err, FGS_E_SIZE,
-                             "%s: a grid of %u blocks is no multiple of a "
-                             "cluster of %u",
-                             s->name, d->grid[i], d->cluster[i]);
         if (!d->cluster[i] != !d->cluster[0])
             return fgs__fail(err, FGS_E_SIZE,
                              "%s: a cluster has three sizes", s->name);
@@ -437,5 +482,6 @@ fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
             return r;
         s->accesses++;
     }
-    return d->kernel ? library_stage(p, s, err) : own_stage(s, d, err);
+    r = d->kernel ? library_stage(p, s, err) : own_stage(s, d, err);
+    return r < 0 ? r : check_launch(s, err);
 }

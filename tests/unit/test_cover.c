@@ -69,12 +69,12 @@ static void numbers_that_no_buffer_has(void **state)
                         "24");
 }
 
-/* 2^93 blocks; with 2^31 tiles each nothing fits into 64 bits. */
+/* 2^63 blocks; with 2^31 tiles each nothing fits into 64 bits. */
 static void grid_whose_tiles_cannot_be_counted(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3; i++)
-        net.stage[0].grid[i] = 1u << 31;
+    net.stage[0].grid[0] = 0x7fffffff;
+    net.stage[0].grid[1] = net.stage[0].grid[2] = 65535;
     net.access[0][0].count = 1; /* of `in`, all blocks the first tile */
     *writes = (fgs_access){ .buffer = mid, .write = 1, .step = 1u << 31,
                             .count = 1u << 31 };
@@ -126,13 +126,14 @@ static void boxes_that_cannot_be_counted(void **state)
     RIG_OK(fgs_buffer_make(&net.b[net.buffers], net.dev, &d, &err), err);
     *writes = (fgs_access){ .buffer = net.b[net.buffers++], .write = 1,
                             .box = &b };
-    refused(FGS_E_SIZE, "more of them than a grid has blocks"); /* 2^65 */
+    refused(FGS_E_SIZE, "reaches past the end of buffer 'tensor', which has 64 "
+                        "tiles"); /* 2^65 boxes */
     for (int i = 0; i < 5; i++)
         b.box[i] = 8192;
-    refused(FGS_E_SIZE, "more rows than that"); /* 2^52 */
+    refused(FGS_E_SIZE, "reaches past the end"); /* 2^52 rows */
     b = (fgs_box){ .rank = 2, .dims = { 4, 1u << 31 }, .pitch = { 1ull << 39 },
                    .box = { 4, 1 } };
-    refused(FGS_E_SIZE, "longer than 2^60 bytes"); /* 2^70 */
+    refused(FGS_E_SIZE, "reaches past the end"); /* 2^70 bytes */
     b = (fgs_box){ .rank = 2, .dims = { 4, 16 }, .pitch = { 64 },
                    .box = { 4, 1 } };
     refused(FGS_E_MISMATCH, "a: block 16 has no part of buffer 'tensor': its "
