@@ -52,18 +52,20 @@ static bool may_run(struct fgs__sim_device *dev)
 }
 
 /* Length of an epoch while blocks wait for a place: twice the one before, as
- * long as none becomes free. */
+ * long as none becomes free.  Longest while one grid has the SMs for itself
+ * and gives its places on: nothing can end that somebody waits for. */
 static uint64_t stride(struct fgs__sim_device *dev)
 {
     uint64_t ended = fgs__sim_sms_ended(dev);
+    bool one = !dev->grids->next && fgs__sim_grid_early(dev->grids);
+    uint64_t most = one ? FGS__SIM_LONG_PS : FGS__SIM_EPOCH_PS;
 
     if (ended != dev->stride_ended || !dev->stride_ps)
         dev->stride_ps = FGS__SIM_SLICE_PS;
-    else if (dev->stride_ps < FGS__SIM_EPOCH_PS)
+    else if (dev->stride_ps < most)
         dev->stride_ps *= 2;
     dev->stride_ended = ended;
-    return dev->stride_ps < FGS__SIM_EPOCH_PS ? dev->stride_ps
-                                              : (uint64_t)FGS__SIM_EPOCH_PS;
+    return dev->stride_ps < most ? dev->stride_ps : most;
 }
 
 /* One epoch, or a jump to the next event.  False = nothing to do. */
@@ -181,8 +183,10 @@ static void rest(struct fgs__sim_device *dev)
         return;
     if (!fgs__sim_hostfn_busy(dev) && fgs__sim_grids_stuck(dev))
         return;
-    if (!has_work(dev))
+    if (!has_work(dev)) {
         dev->free_run = false;
+        fgs__sim_sms_trim(dev);
+    }
     dev->epochs++;
     tell_waiters(dev);
     if (may_run(dev) && fgs__sim_values_wait(dev))

@@ -25,6 +25,7 @@
  * a whole epoch. */
 enum {
     FGS__SIM_EPOCH_PS = 1000 * FGS__SIM_PS_PER_NS,
+    FGS__SIM_LONG_PS = 4000 * FGS__SIM_PS_PER_NS, /* of one grid in waves    */
     FGS__SIM_SLICE_PS = 200 * FGS__SIM_PS_PER_NS, /* blocks of an SM in turn */
     FGS__SIM_LAUNCH_PS = 1000 * FGS__SIM_PS_PER_NS,
     FGS__SIM_BLOCK_PS = 2 * FGS__SIM_PS_PER_NS, /* between two block starts  */

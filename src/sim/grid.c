@@ -100,23 +100,56 @@ void fgs__sim_grids_dispatch(struct fgs__sim_device *dev)
     }
 }
 
-/* Only blocks of the grid call this in an epoch, several SMs at once; the
- * scheduler hands out blocks between epochs.  Canceled blocks count as ended,
- * and never keep a dependent grid waiting. */
+/* Workers change next_block and last_block in an epoch, several at once; the
+ * scheduler does between epochs. */
+static void take(struct fgs__sim_grid *g)
+{
+    while (atomic_exchange_explicit(&g->taking, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void untake(struct fgs__sim_grid *g)
+{
+    atomic_store_explicit(&g->taking, false, memory_order_release);
+}
+
+/* The first grid with blocks left, as in fgs__sim_grids_dispatch.  The last
+ * wave is the scheduler's: it spreads it over the SMs, and a grid that waits
+ * for this one's triggers or end does not come late. */
+bool fgs__sim_grid_next(struct fgs__sim_grid *g, uint64_t *index)
+{
+    const struct fgs__sim_grid *first = g->dev->grids;
+    bool any;
+
+    if (!fgs__sim_grid_early(g) || fgs__sim_stopped(g))
+        return false;
+    while (fgs__sim_stopped(first) || !fgs__sim_grid_pending(first))
+        first = first->next;
+    if (first != g)
+        return false;
+    take(g);
+    any = fgs__sim_grid_early(g);
+    if (any)
+        *index = atomic_fetch_add(&g->next_block, 1);
+    untake(g);
+    return any;
+}
+
+/* Only blocks of the grid call this, in an epoch.  Canceled blocks count as
+ * ended, and never keep a dependent grid waiting. */
 bool fgs__sim_grid_cancel(struct fgs__sim_grid *g, uint64_t draw,
                           uint64_t *index)
 {
     uint64_t size = g->cluster_size;
     bool any;
 
-    while (atomic_exchange_explicit(&g->taking, true, memory_order_acquire))
-        sched_yield();
+    take(g);
     any = fgs__sim_grid_pending(g);
     if (any && draw & 1)
         *index = atomic_fetch_add(&g->next_block, size);
     else if (any)
         *index = atomic_fetch_sub(&g->last_block, size) - size;
-    atomic_store_explicit(&g->taking, false, memory_order_release);
+    untake(g);
     if (!any)
         return false;
     atomic_fetch_add_explicit(&g->triggered, size, memory_order_release);
@@ -145,6 +178,8 @@ void fgs__sim_grid_start(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
 {
     struct fgs__sim_grid **at = &dev->grids;
 
+    g->wave = (uint64_t)dev->cfg.sms *
+        fgs__sim_fit(&dev->cfg, g->code, g->threads, g->shared_bytes);
     while (*at && before(*at, g))
         at = &(*at)->next;
     g->next = *at;

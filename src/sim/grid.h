@@ -83,6 +83,8 @@ void fgs__sim_clusters_sweep(struct fgs__sim_device *dev);
 
 bool fgs__sim_sms_make(struct fgs__sim_device *dev);
 void fgs__sim_sms_free(struct fgs__sim_device *dev);
+/* Nothing is left to do: give memory for blocks back. */
+void fgs__sim_sms_trim(struct fgs__sim_device *dev);
 /* Run the SMs of a group, which clusters join, up to device time `until`. */
 void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
                      uint64_t until);
@@ -92,7 +94,7 @@ void fgs__sim_sms_drop(struct fgs__sim_device *dev,
                        const struct fgs__sim_ctx *ctx);
 /* Least wake time of all SMs. */
 uint64_t fgs__sim_sms_next(const struct fgs__sim_device *dev);
-/* Blocks that ended on any SM so far. */
+/* Blocks so far that ended on any SM and left their place. */
 uint64_t fgs__sim_sms_ended(const struct fgs__sim_device *dev);
 
 /* ------------------------------------------------------ threads: pool.c -- */

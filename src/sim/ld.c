@@ -236,20 +236,17 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
     return i + 1;
 }
 
-/* A parameter, the same for all lanes. */
+/* A parameter of the kernel, the same for all lanes: imm is its place.  No
+ * register or constant is read, as each would be a line of the host's cache
+ * that the next warp does not have. */
 static const struct fgs__sim_insn *run_param(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
 {
-    const struct fgs__sim_grid *g = w->block->grid;
-    const uint64_t *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
-    uint64_t at = base[0] + (uint64_t)i->imm, size = i->aux[FGS__SIM_AUX_BYTES];
+    const unsigned char *from = w->block->grid->params + i->imm;
+    uint64_t size = i->aux[FGS__SIM_AUX_BYTES], v = 0;
     char *reg = fgs__sim_at(w, i->op[0]);
-    uint64_t v = 0;
 
-    if (at & (size - 1) || at > g->code->param_bytes ||
-        g->code->param_bytes - at < size)
-        return run_ld(w, i);
-    memcpy(&v, g->params + at, size == 4 ? 4 : 8);
+    memcpy(&v, from, size == 4 ? 4 : 8);
     if (FGS__LIKELY(w->exec == UINT32_MAX))
         w->sm->shapes->splat(reg, v, (uint32_t)size);
     else
@@ -316,14 +313,51 @@ static bool decode_dst(struct fgs__sim_decoder *d,
 }
 
 /* Registers as wide as the type, none left out. */
-static void choose_fast(struct fgs__sim_insn *out, unsigned count,
-                        unsigned size)
+static bool full_width(const struct fgs__sim_insn *out, unsigned count,
+                       unsigned size)
 {
-    uint32_t facts = out->aux[AUX_FACTS], widths = out->aux[AUX_WIDTHS];
+    uint32_t widths = out->aux[AUX_WIDTHS];
 
     for (unsigned n = 0; n < count; n++, widths >>= 4)
         if ((widths & 7) != size || out->op[n] == FGS__SIM_NOREF)
-            return;
+            return false;
+    return true;
+}
+
+/* [parameter + constant] of a kernel, inside it and aligned: decoded for
+ * run_param. */
+static bool take_param(struct fgs__sim_decoder *d,
+                       const struct fgs__ptx_operand *o, unsigned count,
+                       unsigned size, struct fgs__sim_insn *out)
+{
+    const struct fgs__ptx_sym *s = o->sym;
+    uint64_t bytes = 1ull << size, at;
+
+    if (count != 1 || (size != 2 && size != 3) || !full_width(out, 1, size) ||
+        out->aux[AUX_FACTS] & (STRONG | ACQUIRE) || o->kind != FGS__O_ADDR)
+        return false;
+    if (!s || s->kind != FGS__SYM_VAR || s->space != FGS__M_PARAM || s->frame ||
+        !fgs__sim_decode_func(d)->entry)
+        return false;
+    if (o->offset < 0 || (uint64_t)o->offset > s->bytes ||
+        s->bytes - (uint64_t)o->offset < bytes)
+        return false;
+    at = s->offset + (uint64_t)o->offset;
+    if (at & (bytes - 1))
+        return false;
+    out->imm = (int64_t)at;
+    out->aux[FGS__SIM_AUX_BYTES] = (uint32_t)bytes;
+    out->run = run_param;
+    return true;
+}
+
+static void choose_fast(struct fgs__sim_insn *out, unsigned count,
+                        unsigned size)
+{
+    uint32_t facts = out->aux[AUX_FACTS];
+
+    if (!full_width(out, count, size))
+        return;
     if (fgs__sim_near_moves(count, size) && fgs__sim_near_takes(out)) {
         out->run = run_near;
         return;
@@ -331,11 +365,8 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
     /* A chunk is moved whole in any case. */
     if (facts & ACQUIRE || (facts & STRONG && size < 4))
         return;
-    if (out->aux[FGS__SIM_AUX_SPACE] == (FGS__SIM_PARAM | FGS__SIM_UNIFORM)) {
-        if (count == 1 && (size == 2 || size == 3))
-            out->run = run_param;
+    if ((out->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_SPACE_MASK) == FGS__SIM_PARAM)
         return;
-    }
     if (fgs__sim_line_moves(count, size) && fgs__sim_line_takes(out))
         out->run = run_line;
 }
@@ -372,6 +403,8 @@ bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
             return false;
     out->aux[AUX_FACTS] = facts;
     out->run = run_ld;
+    if (take_param(d, &src->operand[1], count, size, out))
+        return true;
     if (!fgs__sim_access_decode(d, src, &src->operand[1], count << size, out))
         return false;
     choose_fast(out, count, size);

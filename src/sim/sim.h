@@ -139,6 +139,7 @@ struct fgs__sim_grid {
     atomic_uint_fast64_t next_block; /* first one that is not resident yet   */
     atomic_uint_fast64_t last_block; /* end of those that will be            */
     atomic_bool taking;        /* the two are being changed in an epoch      */
+    uint64_t wave;             /* blocks that fit on all SMs, of the grid    */
     atomic_uint_fast64_t triggered; /* blocks that triggered or ended        */
     atomic_uint_fast64_t ended;
     atomic_bool parked;        /* an SM keeps memory of its blocks           */
@@ -164,6 +165,19 @@ static inline bool fgs__sim_grid_pending(const struct fgs__sim_grid *g)
     return atomic_load_explicit(&g->next_block, memory_order_relaxed) <
         atomic_load_explicit(&g->last_block, memory_order_relaxed);
 }
+
+/* More than a wave has no place yet: SMs give places themselves, and the grid
+ * neither ends nor has all its triggers in this epoch. */
+static inline bool fgs__sim_grid_early(const struct fgs__sim_grid *g)
+{
+    return g->cluster_size == 1 &&
+        atomic_load_explicit(&g->next_block, memory_order_relaxed) + g->wave <
+        atomic_load_explicit(&g->last_block, memory_order_relaxed);
+}
+
+/* In an epoch: the next block, for the place of one that ended.  False = the
+ * scheduler gives it, or one of another grid. */
+bool fgs__sim_grid_next(struct fgs__sim_grid *g, uint64_t *index);
 
 /* Cancel a cluster, or a block without one, that has no place yet: the first
  * or the last of them, as `draw` has it.  *index is the number of its first
@@ -232,9 +246,11 @@ struct fgs__sim_sm {
     uint32_t used_threads, used_blocks, used_regs, used_shared;
     uint64_t wake_ps;          /* the least of its slots                     */
     bool woken;                /* a block by another one of its cluster      */
-    uint64_t ended;            /* blocks                                     */
+    uint64_t ended;            /* blocks whose place the scheduler gives     */
     struct fgs__sim_block *spare; /* memory of blocks that ended, for others
                                   of their grids                             */
+    struct fgs__sim_room *rooms; /* memory of blocks for any, room_bytes     */
+    size_t room_bytes;
     const struct fgs__sim_shapes *shapes; /* for this CPU                    */
     struct fgs__sim_range range[4]; /* allocations that warps looked up last */
     uint32_t range_gen, range_next;
@@ -246,6 +262,8 @@ struct fgs__sim_sm {
 struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
                                            uint64_t now_ps);
 void fgs__sim_block_free(struct fgs__sim_block *b);
+/* Give back what the SM keeps for blocks that come. */
+void fgs__sim_rooms_free(struct fgs__sim_sm *sm);
 /* Keep its memory for the next block of its grid on this SM; the SM gives it
  * back when the grid ends. */
 void fgs__sim_block_park(struct fgs__sim_block *b);

@@ -34,8 +34,15 @@ bool fgs__sim_sms_make(struct fgs__sim_device *dev)
     return true;
 }
 
+void fgs__sim_sms_trim(struct fgs__sim_device *dev)
+{
+    for (uint32_t i = 0; i < dev->cfg.sms; i++)
+        fgs__sim_rooms_free(&dev->sm[i]);
+}
+
 void fgs__sim_sms_free(struct fgs__sim_device *dev)
 {
+    fgs__sim_sms_trim(dev);
     fgs__free(&dev->alloc, dev->sm[0].slot);
     fgs__free(&dev->alloc, dev->sm);
     dev->sm = NULL;
@@ -69,17 +76,34 @@ static void raise_to(atomic_uint_fast64_t *at, uint64_t v)
         ;
 }
 
+/* The next block of the grid in the place of one that ended, in its memory,
+ * which the host's caches still hold. */
+static bool refill(struct fgs__sim_slot *slot, uint64_t end_ps)
+{
+    uint64_t next;
+
+    if (!fgs__sim_grid_next(slot->grid, &next))
+        return false;
+    fgs__sim_block_park(slot->block);
+    slot->block = NULL;
+    slot->linear = next;
+    slot->wake_ps = end_ps + FGS__SIM_BLOCK_PS;
+    return true;
+}
+
 static void ended(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
                   uint64_t end_ps)
 {
     struct fgs__sim_grid *g = slot->grid;
 
-    sm->ended++;
     raise_to(&g->end_ps, end_ps);
     if (!slot->block->triggered)
         fgs__sim_grid_trigger(g);
     fgs__sim_cluster_ended(slot, end_ps);
-    fgs__sim_sm_clear(sm, slot);
+    if (!refill(slot, end_ps)) {
+        sm->ended++;
+        fgs__sim_sm_clear(sm, slot);
+    }
     /* Last: with the count complete the scheduler may free the grid. */
     atomic_fetch_add_explicit(&g->ended, 1, memory_order_release);
 }
@@ -130,7 +154,7 @@ static void run_slots(struct fgs__sim_sm *sm, uint32_t first, uint64_t to)
         struct fgs__sim_slot *slot = &sm->slot[first + k < n ? first + k
                                                              : first + k - n];
 
-        if (slot->grid && slot->wake_ps < to)
+        while (slot->grid && slot->wake_ps < to)
             run_slot(sm, slot, to);
     }
 }

@@ -276,10 +276,18 @@ static bool start_dependents(struct fgs__sim_device *dev,
     return any;
 }
 
+/* Neither all begun nor all triggered in the next epoch. */
+static bool far_from_end(const struct fgs__sim_op *op)
+{
+    return op->kind == FGS__SIM_OP_KERNEL &&
+        op->state == FGS__SIM_OP_RUNNING &&
+        fgs__sim_grid_early(&op->u.kernel.grid);
+}
+
 bool fgs__sim_streams_watch(const struct fgs__sim_device *dev)
 {
     const struct fgs__sim_stream *s;
-    const struct fgs__sim_op *op;
+    const struct fgs__sim_op *op, *last;
 
     if (!dev->cfg.overlap)
         return false;
@@ -289,10 +297,11 @@ bool fgs__sim_streams_watch(const struct fgs__sim_device *dev)
             if (op && op->kind == FGS__SIM_OP_WAIT && op->u.mark->end &&
                 !op->u.mark->done)
                 return true;
-            while (op && op->state != FGS__SIM_OP_QUEUED)
-                op = op->next;
-            if (op && op != s->head && op->kind == FGS__SIM_OP_KERNEL &&
-                op->u.kernel.programmatic)
+            last = NULL;
+            for (; op && op->state != FGS__SIM_OP_QUEUED; op = op->next)
+                last = op;
+            if (op && last && op->kind == FGS__SIM_OP_KERNEL &&
+                op->u.kernel.programmatic && !far_from_end(last))
                 return true;
         }
     }
