@@ -61,6 +61,7 @@ static fgs_role role_of(enum plan_role role)
     return role == PLAN_PRODUCER   ? FGS_ROLE_PRODUCER
            : role == PLAN_CONSUMER ? FGS_ROLE_CONSUMER
            : role == PLAN_RELAY    ? FGS_ROLE_RELAY
+           : role == PLAN_JOIN     ? FGS_ROLE_JOIN
                                    : (fgs_role)0;
 }
 

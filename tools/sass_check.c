@@ -159,8 +159,9 @@ const char *sass_mark_text(uint64_t set)
 /* --------------------------------------------------------------- rules -- */
 
 enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
-       C = 1 << FGS_ROLE_CONSUMER | 1 << FGS_ROLE_RELAY,
-       R = 1 << FGS_ROLE_RELAY, S = 1 << SASS_STAGE, F = 1 << SASS_FUSED };
+       R = 1 << FGS_ROLE_RELAY | 1 << FGS_ROLE_JOIN,
+       J = 1 << FGS_ROLE_JOIN, C = 1 << FGS_ROLE_CONSUMER | R,
+       S = 1 << SASS_STAGE, F = 1 << SASS_FUSED };
 enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
        E_ASYNC = 1 << FGS_ENGINE_ASYNC, E_PLAIN = 1 << FGS_ENGINE_PLAIN };
@@ -225,7 +226,8 @@ static int conditions(const struct sass_what *w)
     if (!w->weak)
         have |= IS_STRONG;
     have |= w->inits ? INITS : DATA;
-    have |= w->staged ? STAGED : w->pair ? PAIR : SINGLE;
+    if (w->role != FGS_ROLE_JOIN)
+        have |= w->staged ? STAGED : w->pair ? PAIR : SINGLE;
     have |= w->two ? TWO : ONE;
     if (!w->pair)
         have |= ROWS;
@@ -354,6 +356,7 @@ static const struct {
     {"fused_", (fgs_role)SASS_FUSED},
     {"consume", FGS_ROLE_CONSUMER},
     {"relay", FGS_ROLE_RELAY},
+    {"join", FGS_ROLE_JOIN},
     {"produce", FGS_ROLE_PRODUCER},
     {"fill", FGS_ROLE_INIT},
     {"init", FGS_ROLE_INIT},

@@ -20,8 +20,8 @@ const char usage_sass[] =
     "  --all        every kernel of the library for every target\n"
     "  --rules      list the rules\n"
     "  --skip R,R   without these rules\n"
-    "  --role init|producer|consumer|relay  of a file's entries, where the\n"
-    "  --engine report|bulk|poll|async  name does not say it\n"
+    "  --role init|producer|consumer|relay|join  of a file's entries, and\n"
+    "  --engine report|bulk|poll|async  where the name does not say it\n"
     "  --language ptx|cuda  of --all only these; of NAME the text, or what\n"
     "               NVRTC makes of its twin\n"
     "  --element E  what the buffer holds (default f32; of --all, only this)\n"
@@ -350,7 +350,7 @@ int verb_sass(int argc, char **argv)
         {"--all", OPT_FLAG, &a.all, 0, 0, NULL, NULL},
         {"--rules", OPT_FLAG, &a.rules, 0, 0, NULL, NULL},
         {"--skip", OPT_TEXT, &a.skip, 0, 0, NULL, NULL},
-        {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer|relay",
+        {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer|relay|join",
          NULL},
         {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},

@@ -420,14 +420,15 @@ typedef enum fgs_role {
     FGS_ROLE_INIT = 1, /* fills the buffer with the sentinel, 4.6.4 step 2   */
     FGS_ROLE_PRODUCER, /* writes each chunk once, 4.6.4 step 3               */
     FGS_ROLE_CONSUMER, /* copies, checks, re-issues, uses, 4.6.4 step 4      */
-    FGS_ROLE_RELAY     /* a consumer whose output is the next one's buffer of
+    FGS_ROLE_RELAY,    /* a consumer whose output is the next one's buffer of
                           sentinels                                          */
+    FGS_ROLE_JOIN      /* a relay of two inputs, each with its own sentinel  */
 } fgs_role;
 
 typedef struct fgs_kernel_desc {
     size_t size;         /* sizeof(fgs_kernel_desc)                          */
     fgs_role role;
-    fgs_engine engine;   /* consumer and relay         (default AUTO) */
+    fgs_engine engine;   /* consumer, relay, join            (default AUTO)  */
     fgs_element element; /*                                  (default F32)   */
     uint32_t weak;       /* bulk only: 1 = the weak copy; 0 = the strong one,
                             the weak one where nothing assembles PTX 9.3     */
@@ -441,8 +442,9 @@ typedef struct fgs_kernel_desc {
     uint32_t bulk_store; /* producer: 1 = a strong bulk copy of a tile in
                             shared memory; 0 = a 128-bit store a chunk       */
     fgs_language language; /* CUDA: the .cu twin, by NVRTC  (default PTX)    */
-    uint32_t self_init; /* producer, relay: 1 = each block fills its own output
-                            with the sentinel, then triggers (4.6.4.2)       */
+    uint32_t self_init; /* producer, relay, join: 1 = each block fills its own
+                            output with the sentinel, then triggers
+                            (4.6.4.2)                                        */
     uint32_t persistent; /* producer: 1 = any grid; a block takes every
                             grid-size-th tile; with self_init it fills all of
                             them first                                       */
@@ -641,6 +643,14 @@ enum { FGS_BINS_MAX = 1 << 24 };
 FGS_API fgs_result fgs_ref_histogram(const void *in, uint64_t count,
                                      uint32_t bins, float width,
                                      uint64_t *counts);
+/*
+ * What the library's joins make of tiles of two buffers, backwards by elements:
+ * even chunks of a tile are those of `a`, odd ones those of `b`.  out is
+ * neither.
+ */
+FGS_API fgs_result fgs_ref_join(fgs_element e, const void *a, const void *b,
+                                void *out, uint64_t tiles,
+                                uint64_t tile_bytes);
 /* What the library's consumers make of tiles: each backwards by elements.  out
  * is not in. */
 FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,

@@ -9,6 +9,8 @@ static uint64_t *pointer(struct fgs__stage *s, uint32_t access)
 
     if (s->access[access].write)
         return s->role == FGS_ROLE_PRODUCER ? &a->p_mid : &a->p_out;
+    if (access)
+        return &a->p_mid2; /* of a join */
     return s->role == FGS_ROLE_PRODUCER ? &a->p_in : &a->p_mid;
 }
 
@@ -46,7 +48,8 @@ static void library_access(struct fgs__plan *p, uint32_t stage, uint32_t i)
         return;
     }
     if (taken(p, stage, i, FGS_ORDER_FLAG))
-        s->args.p_flags_in = u->flags + 4 * a->first;
+        *(i ? &s->args.p_flags_in2 : &s->args.p_flags_in) =
+            u->flags + 4 * a->first;
     if (!i && u->sentinel && u->fill == FGS_FILL_READER &&
         s->role != FGS_ROLE_PRODUCER)
         follow(p, &s->args.p_clear, a->use, a->first * u->tile_bytes);

@@ -60,6 +60,11 @@ static fgs_result by_reader(struct fgs__plan *p, uint32_t use, fgs_error *err)
                                 "buffer '%s': fill is `reader`, and %s is no "
                                 "kernel of the library",
                                 u->name, only->name);
+    if (only && only->role == FGS_ROLE_JOIN && only->access[1].use == use)
+        return fgs__plan_broken(err, only, u, UINT64_MAX,
+                                "buffer '%s': fill is `reader`, and %s clears "
+                                "its first input alone",
+                                u->name, only->name);
     r = (fgs_result)fgs__plan_reads_once(p, use, &tile, err);
     if (r < 0)
         return r;

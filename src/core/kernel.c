@@ -146,6 +146,18 @@ static bool keeps_tile(const struct fgs__kernel *k, const char *stem)
     return fgs__role_loads(k->role) || (bulk && !strcmp(stem, bulk));
 }
 
+/* What a block keeps in shared memory: its tile, or a join's two. */
+static fgs_result take_tiles(struct fgs__kernel *k, const char *stem,
+                             fgs_error *err)
+{
+    struct fgs__shape both = k->shape;
+
+    k->second_bytes = k->role == FGS_ROLE_JOIN ? k->shape.tile_bytes : 0;
+    both.tile_bytes += k->second_bytes;
+    k->shared_bytes = keeps_tile(k, stem) ? both.tile_bytes : 0;
+    return k->second_bytes ? fgs__shape_check(&both, k->dev->cc, err) : FGS_OK;
+}
+
 fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
                             fgs_error *err)
 {
@@ -159,7 +171,9 @@ fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
                          strlen(stem));
     snprintf(k->stem, sizeof k->stem, "%s", stem);
     snprintf(k->entry, sizeof k->entry, "fgs_%s", k->stem);
-    k->shared_bytes = keeps_tile(k, stem) ? k->shape.tile_bytes : 0;
+    r = take_tiles(k, stem, err);
+    if (r < 0)
+        return r;
     r = fgs__kernel_read(k, stem, err);
     if (r >= 0 && k->shape.language == FGS_LANGUAGE_CUDA)
         r = fgs__kernel_compile(k, err);
@@ -342,13 +356,17 @@ static fgs_result check_desc(const fgs_kernel_desc *d, fgs_error *err)
                          fgs__roles[d->role].name, d->persistent);
     if (d->self_init > 1 ||
         (d->self_init && d->role != FGS_ROLE_PRODUCER &&
-         d->role != FGS_ROLE_RELAY))
+         d->role < FGS_ROLE_RELAY))
         return fgs__fail(err, FGS_E_INVAL,
                          "the %s has no form %u that fills its own output",
                          fgs__roles[d->role].name, d->self_init);
     if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);
+    if (d->language == FGS_LANGUAGE_CUDA && d->role == FGS_ROLE_JOIN)
+        return fgs__fail(err, FGS_E_UNSUPPORTED,
+                         "the %s has no twin in CUDA C++",
+                         fgs__roles[d->role].name);
     return fgs__pair_check(d->element, d->mechanism, err);
 }
 

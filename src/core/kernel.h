@@ -28,6 +28,7 @@ struct fgs__kernel {
     fgs_engine engine;       /* consumer: what runs, never AUTO              */
     struct fgs__shape shape;
     uint32_t shared_bytes;   /* dynamic shared memory of a launch            */
+    uint32_t second_bytes;   /* a tile of a join's second input, else 0      */
     char stem[64], entry[68];
     /* What a reload replaces, under the device's lock. */
     uint64_t generation;     /* of what follows                              */

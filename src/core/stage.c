@@ -71,6 +71,7 @@ static const struct {
     [FGS_ROLE_PRODUCER] = { 1, 1 },
     [FGS_ROLE_CONSUMER] = { 1, 1 },
     [FGS_ROLE_RELAY] = { 1, 1 },
+    [FGS_ROLE_JOIN] = { 2, 1 },
 };
 
 static fgs_result check_shape(const struct fgs__stage *s,
@@ -157,6 +158,23 @@ static void take_facts(struct fgs__stage *s, const struct fgs__kernel *k)
     memcpy(s->entry, k->entry, sizeof s->entry);
     s->waits_at = s->can_check ? FGS_WAITS_LAST : FGS_WAITS_FIRST;
     s->triggers_at = s->self ? FGS_TRIGGERS_FILLED : FGS_TRIGGERS_START;
+}
+
+/* A join's block reads the tiles of one number: a kernel has one table. */
+static fgs_result one_table(const struct fgs__plan *p,
+                            const struct fgs__stage *s, fgs_error *err)
+{
+    const struct fgs__access *a = &s->access[0], *b = &s->access[1];
+
+    if (s->role != FGS_ROLE_JOIN ||
+        (a->tables == b->tables &&
+         (!a->table || !memcmp(a->table, b->table,
+                               a->tables * sizeof *a->table))))
+        return FGS_OK;
+    return fgs__fail(err, FGS_E_MISMATCH,
+                     "%s reads tiles of one number of buffers '%s' and '%s'; "
+                     "their tables differ",
+                     s->name, p->use[a->use].name, p->use[b->use].name);
 }
 
 /* A producer writes the tile that it reads: a table holds for both. */
@@ -288,6 +306,8 @@ static fgs_result library_stage(struct fgs__plan *p, struct fgs__stage *s,
     if (k->engine == FGS__ENGINE_ORDERED)
         s->ordered = s->kernel;
     r = share_table(p, s, err);
+    if (r >= 0)
+        r = one_table(p, s, err);
     return r < 0 ? r : library_grid(p, s, k, err);
 }
 

@@ -18,8 +18,11 @@ static const char *buffer_of(const struct fgs__plan *p, uint32_t stage)
 {
     const struct fgs__stage *s = &p->stage[stage];
     int write = p->rec[stage].code == FGS__GIVEUP_SENTINEL;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < s->accesses; i++) {
+    if (s->role == FGS_ROLE_JOIN && p->rec[stage].stage)
+        i = 1; /* its second input */
+    for (; i < s->accesses; i++) {
         if (s->access[i].write == write)
             return p->use[s->access[i].use].name;
     }

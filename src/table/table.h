@@ -90,7 +90,7 @@ extern const struct fgs__cross fgs__crosses[FGS__CROSS_COUNT];
 extern const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT];
 
 /* Indexed by fgs_role; entry 0 is empty. */
-enum { FGS__ROLE_COUNT = FGS_ROLE_RELAY + 1 };
+enum { FGS__ROLE_COUNT = FGS_ROLE_JOIN + 1 };
 
 /* Loads by an engine. */
 static inline int fgs__role_loads(fgs_role role)

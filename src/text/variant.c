@@ -44,6 +44,7 @@ static const struct {
     { "ROLE_PRODUCER", FGS_ROLE_PRODUCER },
     { "ROLE_CONSUMER", FGS_ROLE_CONSUMER },
     { "ROLE_RELAY", FGS_ROLE_RELAY },
+    { "ROLE_JOIN", FGS_ROLE_JOIN },
 #define CTL(id, type, name) { "CTL_" #id, offsetof(struct fgs__ctl, name) },
 #define STAT(id, type, name) { "STAT_" #id, offsetof(struct fgs__stat, name) },
 #define TRACE(id, type, name)                                                  \
@@ -289,6 +290,25 @@ static void put_scales(struct fgs__vars *out, const struct fgs__variant *v,
         s->tile_bytes + (scaled && !*scaled ? bytes : 0));
 }
 
+/* A join has two tiles in shared memory, one behind the other. */
+static void put_join(struct fgs__vars *out, const struct fgs__variant *v,
+                     const struct fgs__shape *s)
+{
+    bool join = v->role == FGS_ROLE_JOIN;
+    uint32_t second = join ? s->tile_bytes : 0;
+
+    flag(out, "IF_JOIN", join);
+    flag(out, "IF_LONE", !join);
+    put(out, "SECOND_REPORT", "%s", fgs_mechanism_get_info(
+        fgs_element_get_info(s->element)->mechanism)->qualifier);
+    put(out, "SECOND_BYTES", "%u", second);
+    put(out, "LOAD_CHUNKS", "%u", (s->tile_bytes + second) / FGS__CHUNK_BYTES);
+    if (join)
+        put(out, "ARM_BYTES", "%%bytes"); /* of those that are copied        */
+    else
+        put(out, "ARM_BYTES", "%u", s->tile_bytes);
+}
+
 /* Of texts with a warp a role: a stage is filled by several copies, the last
  * of them perhaps shorter; two warps are no compute warps. */
 static void put_ring(struct fgs__vars *out, const struct fgs__variant *v,
@@ -346,6 +366,7 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
     put_scan(out, fgs_element_get_info(shape->element));
     put_convert(out, shape, c);
     put_shape(out, shape);
+    put_join(out, v, shape);
     put_ring(out, v, shape);
     for (size_t i = 0; i < COUNT(numbers); i++)
         put(out, numbers[i].name, "%u", numbers[i].value);

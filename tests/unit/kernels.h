@@ -113,6 +113,7 @@ struct args {
     uint32_t grid, block; /* 0 = a block a tile, 256 threads */
     uint32_t shared;      /* dynamic bytes; 0 = a tile       */
     CUdeviceptr mid2;     /* second operand                  */
+    CUdeviceptr flags_in2; /* its flags                      */
     int pdl;
     int unseen; /* no statistics are kept */
     int traced; /* rows at g.trace */
@@ -134,7 +135,8 @@ static inline void launch_function(CUstream stream, CUfunction f,
         .p_stat = a.unseen ? 0 : g.stat + role * sizeof(struct fgs__stat),
         .p_trace = a.traced ? g.trace : 0,
         .p_bound_ns = a.bound_ns, .p_max_tries = a.max_tries,
-        .p_mid2 = a.mid2, .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
+        .p_mid2 = a.mid2, .p_flags_in2 = a.flags_in2,
+        .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
         .p_fault_chunk = a.fault_chunk, .p_round = a.round ? a.round : 1,
         .p_spread_ns = a.spread_ns, .p_clear = a.clear,
         .p_flags_in = a.flags_in ? g.flags : 0,
