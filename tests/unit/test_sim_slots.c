@@ -5,6 +5,7 @@
  * one lane after another.  Registers that were never written are zero.
  */
 #include "exec_run.h"
+#include "ptx_run.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -278,12 +279,41 @@ static void block_takes_at_most_twice_what_it_models(void **state)
     exec_close(&e);
 }
 
+/* More blocks than fit on two multiprocessors: the last ones leave memory that
+ * no other takes.  What hung on it was freed twice. */
+static void memory_that_no_block_takes_is_freed_once(void **state)
+{
+    static const uint32_t in[4] = { 3, 5, 7, 11 };
+    fgs_sim_config cfg;
+    uint32_t out = 0;
+    struct ptx_run r = {
+        .vars = ".shared .align 16 .b8 s_chunk[16];",
+        .body = "cp.async.cg.shared.global [s_chunk], [%in], 16;\n"
+                "cp.async.wait_all;\n"
+                "nanosleep.u32 5000;\n" /* all that fit are there at once */
+                "ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [s_chunk];\n"
+                "add.u32 %r0, %r0, %r1;\n"
+                "add.u32 %r2, %r2, %r3;\n"
+                "add.u32 %r0, %r0, %r2;\n"
+                "red.global.add.u32 [%out], %r0;\n",
+        .blocks = 70, .threads = 1, .in = in, .in_bytes = sizeof in,
+        .out = &out, .out_bytes = sizeof out, .cfg = &cfg
+    };
+
+    (void)state;
+    assert_int_equal(fgs_sim_config_get(&cfg, NULL), FGS_OK);
+    cfg.sms = 2;
+    assert_int_equal(ptx_run(&r), 0);
+    assert_int_equal(out, 70 * 26);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registers_keep_their_values_through_any_jumps),
         cmocka_unit_test(names_that_do_not_live_at_once_share_slots),
         cmocka_unit_test(block_takes_at_most_twice_what_it_models),
+        cmocka_unit_test(memory_that_no_block_takes_is_freed_once),
     };
 
     return cmocka_run_group_tests_name("slots", tests, NULL, NULL);
