@@ -117,6 +117,16 @@ static void compute(const struct plan_stage *s, const char *role,
         memcpy(to + c * CHUNK, room + c * CHUNK, CHUNK);
 }
 
+/* What says where an access's tiles are: a producer writes the tile that it
+ * reads, so that a table holds for both. */
+static const struct plan_access *place_of(const struct plan_stage *s,
+                                          uint32_t i)
+{
+    if (s->role == PLAN_PRODUCER && !s->accesses[i].table.count)
+        return &s->accesses[s->accesses[!i].table.count ? !i : i];
+    return &s->accesses[i];
+}
+
 /* A block's tiles in and out, all known; false = nothing is known of what it
  * writes. */
 static bool find_tiles(const struct plan_mirror *m, const struct plan_stage *s,
@@ -129,13 +139,13 @@ static bool find_tiles(const struct plan_mirror *m, const struct plan_stage *s,
     for (i = 0; i < n; i++) {
         const struct plan_mirrored *b = &m->buffers[s->accesses[i].buffer];
 
-        if (!tile_of(m->f, &s->accesses[i], block, &tile) || !b->known[tile])
+        if (!tile_of(m->f, place_of(s, i), block, &tile) || !b->known[tile])
             known = false;
         else
             in[i] = b->data +
                     tile * m->f->buffers[s->accesses[i].buffer].tile_bytes;
     }
-    return tile_of(m->f, &s->accesses[n], block, out) && known;
+    return tile_of(m->f, place_of(s, n), block, out) && known;
 }
 
 /* The role whose mirror a stage has, NULL = none. */

@@ -247,6 +247,21 @@ for f in chain20 diamond moe; do
         "$(sort "$tmp/digests" | uniq -c | awk '{ print $1 }')"
 done
 
+# A producer's table says what it reads and what it writes.
+cat > "$tmp/table.plan" <<'X'
+default buffer tiles 4
+buffer in
+buffer mid
+buffer out
+stage make produce in -> mid table 2,0,3,1
+stage use consume mid -> out
+X
+for order in stream sentinel; do
+    plan 0 "$tmp/table.plan" --order $order
+    same producer_follows_its_table_by_$order "4 0" \
+        "$(member tiles) $(member unknown_tiles)"
+done
+
 # What was asked for is what is taken.
 for order in stream pdl flag sentinel; do
     plan 0 "$dir/chain20.plan" --order $order
