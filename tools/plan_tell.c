@@ -64,6 +64,26 @@ static void put_stage(const struct plan_parts *p, uint32_t i)
     }
 }
 
+/* Nothing without a trace. */
+static void put_waits(const struct plan_parts *p, uint32_t edge)
+{
+    fgs_edge_waits w = {.size = sizeof w};
+
+    if (fgs_plan_get_waits(p->plan, edge, &w, NULL) < 0 || !w.blocks)
+        return;
+    printf("           %" PRIu64 " blocks waited ", w.blocks);
+    put_us(w.min_ns);
+    fputs(" at least, half of them ", stdout);
+    put_us(w.p50_ns);
+    fputs(" at most, 90 % ", stdout);
+    put_us(w.p90_ns);
+    fputs(", 99 % ", stdout);
+    put_us(w.p99_ns);
+    fputs(", all ", stdout);
+    put_us(w.max_ns);
+    putchar('\n');
+}
+
 static void put_edge(const struct plan_parts *p, uint32_t i, bool why)
 {
     fgs_edge_info e = {.size = sizeof e};
@@ -80,8 +100,13 @@ static void put_edge(const struct plan_parts *p, uint32_t i, bool why)
             printf(" (%" PRIu32 " early blocks)", e.early_blocks);
     }
     putchar('\n');
-    if (why && *e.why)
+    if (!why)
+        return;
+    if (*e.why)
         printf("           %s\n", e.why);
+    if (*e.form_why)
+        printf("           %s: %s\n", e.form, e.form_why);
+    put_waits(p, i);
 }
 
 static void put_counts(const struct plan_parts *p)
@@ -167,6 +192,31 @@ static void json_stage(const struct plan_parts *p, struct json *j, uint32_t i)
     json_close(j, '}');
 }
 
+static void json_waits(const struct plan_parts *p, struct json *j,
+                       uint32_t edge)
+{
+    fgs_edge_waits w = {.size = sizeof w};
+    int i, end = FGS_WAIT_BUCKETS;
+
+    if (fgs_plan_get_waits(p->plan, edge, &w, NULL) < 0)
+        return;
+    json_open(j, "waits", '{');
+    json_number(j, "blocks", w.blocks);
+    json_number(j, "sum_ns", w.sum_ns);
+    json_number(j, "min_ns", w.min_ns);
+    json_number(j, "p50_ns", w.p50_ns);
+    json_number(j, "p90_ns", w.p90_ns);
+    json_number(j, "p99_ns", w.p99_ns);
+    json_number(j, "max_ns", w.max_ns);
+    json_open(j, "log2", '[');
+    while (end && !w.log2[end - 1])
+        end--;
+    for (i = 0; i < end; i++)
+        json_number(j, NULL, w.log2[i]);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
 static void json_edge(const struct plan_parts *p, struct json *j, uint32_t i)
 {
     fgs_edge_info e = {.size = sizeof e};
@@ -181,9 +231,11 @@ static void json_edge(const struct plan_parts *p, struct json *j, uint32_t i)
     json_text(j, "taken", fgs_order_name(e.taken));
     json_text(j, "why", e.why);
     json_text(j, "form", e.form);
+    json_text(j, "form_why", e.form_why);
     json_bool(j, "overlap", e.overlap);
     json_number(j, "early_blocks", e.early_blocks);
     json_number(j, "overlap_ns", e.overlap_ns);
+    json_waits(p, j, i);
     json_close(j, '}');
 }
 

@@ -293,6 +293,9 @@ typedef struct fgs_edge_info {
     uint32_t early_blocks;   /* blocks of `to` that did; needs a trace       */
     uint64_t overlap_ns;     /* from the first start in `to` to the last end in
                                 `from`, 0 = none, last round                 */
+    const char *form_why;    /* why that form: of the two events, which one lets
+                                grids overlap is measured once a device, and
+                                a measurement that failed is told here       */
 } fgs_edge_info;
 FGS_API fgs_result fgs_plan_get_edge(const fgs_plan *plan, uint32_t index,
                                      fgs_edge_info *out, fgs_error *err);
@@ -326,6 +329,30 @@ typedef struct fgs_trace_row {
 FGS_API fgs_result fgs_plan_get_trace(const fgs_plan *plan, uint32_t stage,
                                       fgs_trace_row *rows, uint64_t *count,
                                       fgs_error *err);
+
+/*
+ * How long the blocks of an edge's reader waited in the last round that was
+ * waited for: from a block's start until its input was there, device time.  A
+ * block of several inputs is counted by the last of them, with each edge.
+ * Made of the trace when it is asked for: a plan without one pays nothing.
+ *
+ * FGS_E_STATE  the plan keeps no trace (fgs_plan_spec.receipt 2), or no run was
+ *              waited for
+ * FGS_E_NOMEM
+ *
+ * Threads: object.
+ */
+enum { FGS_WAIT_BUCKETS = 40 };
+typedef struct fgs_edge_waits {
+    size_t size;             /* in: sizeof(fgs_edge_waits)                   */
+    uint64_t blocks;         /* that waited; 0 = all that follows is 0       */
+    uint64_t sum_ns, min_ns, max_ns;
+    uint64_t p50_ns, p90_ns, p99_ns; /* so many in a hundred waited no longer */
+    uint64_t log2[FGS_WAIT_BUCKETS]; /* blocks: [0] waited 0 ns, [i] from
+                                2^(i-1) to 2^i - 1 ns, the last one longer   */
+} fgs_edge_waits;
+FGS_API fgs_result fgs_plan_get_waits(const fgs_plan *plan, uint32_t edge,
+                                      fgs_edge_waits *out, fgs_error *err);
 
 #ifdef __cplusplus
 }

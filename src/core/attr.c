@@ -193,8 +193,11 @@ static void serial(struct fgs__plan *p, uint32_t stage)
     }
     say(s, "programmatic serialization %s: %s", no ? "left out" : "set", why);
     for (uint32_t i = s->in; i < s->in_end; i++) {
-        if (p->stage[p->edge[i].from].stream == s->stream)
-            p->edge[i].cross = no ? FGS__CROSS_STREAM : FGS__CROSS_SERIAL;
+        if (p->stage[p->edge[i].from].stream != s->stream)
+            continue;
+        p->edge[i].cross = no ? FGS__CROSS_STREAM : FGS__CROSS_SERIAL;
+        snprintf(p->edge[i].form_why, sizeof p->edge[i].form_why, "%.220s",
+                 why);
     }
     if (stage != p->main_stage)
         return;

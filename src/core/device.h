@@ -10,11 +10,19 @@
 #include "cuda/nvjitlink.h"
 #include "cuda/nvrtc.h"
 #include "cuda/provider.h"
+#include "table/table.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 struct fgs__plan;
+
+/* Do grids of two streams overlap behind an event of cross.def? */
+struct fgs__overlap {
+    int known;                /* measured; else `why` says what failed       */
+    int yes;
+    char why[160];            /* "" = measured, or not asked yet             */
+};
 
 /*
  * Objects made from a device hold a reference: a device that is closed before
@@ -41,6 +49,7 @@ struct fgs__device {
     uint64_t cache_bytes;     /* 0 = the default                             */
     atomic_ullong compiled, cached; /* results                               */
     atomic_ullong reloads;    /* of kernels, for plans to look at            */
+    struct fgs__overlap overlap[FGS__CROSS_COUNT]; /* composing's own        */
     pthread_mutex_t lock;     /* guards what follows                         */
     struct fgs__plan *plans;  /* all plans, for the buffers in use           */
     int linker_open;          /* `linker` was looked for                     */
@@ -79,6 +88,11 @@ struct fgs__cache *fgs__device_cache(struct fgs__device *d);
 /* What a result of a compiler depends on beside its text and options: driver
  * and this library. */
 void fgs__device_key(const struct fgs__device *d, struct fgs__key *k);
+
+/* Measured on the first call, in the context; a measurement that failed is
+ * tried again at the next.  cross.c */
+const struct fgs__overlap *fgs__device_overlap(struct fgs__device *d,
+                                               enum fgs__cross_id cross);
 
 /* Choose and start a provider: fills all but ctx, ptx_dir.  choose.c */
 fgs_result fgs__device_choose(struct fgs__device *d, const char *name,

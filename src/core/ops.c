@@ -4,6 +4,7 @@
  *   the other streams wait for that
  *   fills of the next round's slots      in a stream of our own: off the path
  *   the stages, each behind the events of its edges from other streams
+ *   what follows a launch completion event waits for the writer's stream
  *   the round's stream waits for the others
  *
  * A round begins when all of the one before has ended, since its first
@@ -12,6 +13,8 @@
  * a slot is cleared after both neighbours ended).
  */
 #include "core/plan.h"
+
+#include <stdarg.h>
 
 /* The list while it is made; without room it is only counted. */
 struct list {
@@ -25,8 +28,17 @@ static void add(struct list *l, enum fgs__op_kind kind, uint32_t index,
 {
     if (l->room)
         l->p->op[l->ops] = (struct fgs__op){ kind, index, stream, ahead,
-                                             first };
+                                             first, 0 };
     l->ops++;
+}
+
+/* The same, left out of graphs. */
+static void add_after(struct list *l, enum fgs__op_kind kind, uint32_t index,
+                      uint32_t stream)
+{
+    add(l, kind, index, stream, 0, 0);
+    if (l->room)
+        l->p->op[l->ops - 1].after = 1;
 }
 
 static uint32_t new_event(struct list *l, const char *what)
@@ -76,9 +88,10 @@ static fgs_result take_streams(struct fgs__plan *p, fgs_error *err)
 
 /* ------------------------------------------------------------ crossings -- */
 
-/* All readers of a stage in other streams wait for one kind of event, so that a
- * graph has one, too.  Does the launch completion event do for all of them? */
-static int launch_will_do(const struct fgs__plan *p, uint32_t from)
+/* An early edge from a stage into another stream that a launch completion event
+ * cannot bear; NULL = it does for all of them. */
+static const struct fgs__edge *needs_more(const struct fgs__plan *p,
+                                          uint32_t from)
 {
     const struct fgs__cross *row = &fgs__crosses[FGS__CROSS_LAUNCH];
 
@@ -90,9 +103,60 @@ static int launch_will_do(const struct fgs__plan *p, uint32_t from)
             continue;
         if ((e->taken == FGS_ORDER_PDL && !row->covers) ||
             (p->use[e->use].fill == FGS_FILL_SELF && !row->filled))
-            return 0;
+            return e;
     }
-    return 1;
+    return NULL;
+}
+
+static void form(struct fgs__edge *e, const char *fmt, ...) FGS__PRINTF(2, 3);
+
+static void form(struct fgs__edge *e, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(e->form_why, sizeof e->form_why, fmt, ap);
+    va_end(ap);
+}
+
+/*
+ * All readers of a stage in other streams wait for one kind of event, so that a
+ * graph has one, too: the first row that bears all their edges and lets grids
+ * overlap.  Where none does, the programmatic event: the wait in the reader
+ * covers the writer then, and no more order is needed.
+ */
+static enum fgs__cross_id early_form(struct fgs__plan *p, struct fgs__edge *e)
+{
+    const char *event = fgs__crosses[FGS__CROSS_EVENT_EARLY].name;
+    const struct fgs__edge *more = needs_more(p, e->from);
+    const struct fgs__overlap *o, *launch;
+
+    if (more) {
+        form(e, "the wait in %s is to cover %s: %s", p->stage[more->to].name,
+             p->stage[more->from].name,
+             more->taken == FGS_ORDER_PDL ? "order `pdl`"
+                                          : "a buffer filled by its writer");
+        return FGS__CROSS_EVENT_EARLY;
+    }
+    if (p->dev->cc < fgs__crosses[FGS__CROSS_EVENT_EARLY].cc) {
+        form(e, "a %s needs compute capability 9.0", event);
+        return FGS__CROSS_LAUNCH;
+    }
+    o = fgs__device_overlap(p->dev, FGS__CROSS_EVENT_EARLY);
+    launch = o->yes ? NULL : fgs__device_overlap(p->dev, FGS__CROSS_LAUNCH);
+    if (o->yes)
+        form(e, "measured: behind it grids overlap, and the wait in the reader "
+                "covers the writer");
+    else if (launch->yes)
+        form(e, "behind a %s grids are not known to overlap here (%.80s), "
+                "behind this they do (measured); plain events order what "
+                "follows",
+             event, o->known ? "measured" : o->why);
+    else
+        form(e, "neither event is known to let grids overlap here (%.80s); the "
+                "wait in the reader covers the writer",
+             !o->known ? o->why : !launch->known ? launch->why : "measured");
+    return launch && launch->yes ? FGS__CROSS_LAUNCH : FGS__CROSS_EVENT_EARLY;
 }
 
 /*
@@ -110,8 +174,11 @@ static fgs_result take_cross(struct fgs__plan *p, struct fgs__edge *e,
     else if (!fgs__orders[e->taken].early)
         e->cross = FGS__CROSS_EVENT;
     else
-        e->cross = launch_will_do(p, e->from) ? FGS__CROSS_LAUNCH
-                                              : FGS__CROSS_EVENT_EARLY;
+        e->cross = early_form(p, e);
+    if (e->cross == FGS__CROSS_STREAM || e->cross == FGS__CROSS_EVENT)
+        form(e, e->cross == FGS__CROSS_STREAM
+                    ? "both are in one stream"
+                    : "the order asks for the end of the writer's grid");
     if (p->dev->cc >= fgs__crosses[e->cross].cc)
         return FGS_OK;
     return fgs__plan_broken(err, to, &p->use[e->use], UINT64_MAX,
@@ -243,16 +310,61 @@ static void add_stages(struct list *l, uint32_t *last)
     }
 }
 
-static void add_end(struct list *l)
+/* Is this the first edge from its writer's stream to its reader's, another one
+ * than the round's, whose wait does not cover the writer? */
+static int uncovered(const struct fgs__plan *p, uint32_t edge)
 {
-    for (uint32_t i = 1; i < l->p->streams; i++) {
-        uint32_t e;
+    const struct fgs__edge *e = &p->edge[edge];
+    uint32_t from = p->stage[e->from].stream, to = p->stage[e->to].stream;
 
-        if (i == l->p->side)
+    if (fgs__crosses[e->cross].covers || !to)
+        return 0;
+    for (uint32_t i = 0; i < edge; i++) {
+        const struct fgs__edge *x = &p->edge[i];
+
+        if (!fgs__crosses[x->cross].covers &&
+            p->stage[x->from].stream == from && p->stage[x->to].stream == to)
+            return 0;
+    }
+    return 1;
+}
+
+/* What the application puts into a reader's stream next is behind the writers,
+ * as it would be if the wait had covered them. */
+static void add_order(struct list *l, const uint32_t *end)
+{
+    struct fgs__plan *p = l->p;
+
+    for (uint32_t i = 0; i < p->edges; i++) {
+        uint32_t from = p->stage[p->edge[i].from].stream;
+
+        if (uncovered(p, i))
+            add_after(l, FGS__OP_WAIT, end[from],
+                      p->stage[p->edge[i].to].stream);
+    }
+}
+
+static void add_end(struct list *l, uint32_t *end)
+{
+    struct fgs__plan *p = l->p;
+    int zero = 0;
+
+    for (uint32_t i = 0; i < p->edges; i++)
+        zero |= !p->stage[p->edge[i].from].stream && uncovered(p, i);
+    if (zero) {
+        end[0] = new_event(l, "end of a stream's stages");
+        add_after(l, FGS__OP_RECORD, end[0], 0);
+    }
+    for (uint32_t i = 1; i < p->streams; i++) {
+        if (i == p->side)
             continue;
-        e = new_event(l, "end of a stream's stages");
-        add(l, FGS__OP_RECORD, e, i, 0, 0);
-        add(l, FGS__OP_WAIT, e, 0, 0, 0);
+        end[i] = new_event(l, "end of a stream's stages");
+        add(l, FGS__OP_RECORD, end[i], i, 0, 0);
+    }
+    add_order(l, end);
+    for (uint32_t i = 1; i < p->streams; i++) {
+        if (i != p->side)
+            add(l, FGS__OP_WAIT, end[i], 0, 0, 0);
     }
 }
 
@@ -262,7 +374,7 @@ static void make(struct list *l, uint32_t *last)
     take_events(l);
     add_begin(l);
     add_stages(l, last);
-    add_end(l);
+    add_end(l, last); /* whose values nobody needs any more */
 }
 
 fgs_result fgs__plan_ops(struct fgs__plan *p, fgs_error *err)

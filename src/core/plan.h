@@ -135,7 +135,7 @@ struct fgs__edge {
     fgs_order asked, taken;
     enum fgs__cross_id cross;
     int graph_port;            /* read back from a graph; -1 = in none       */
-    char why[224];
+    char why[224], form_why[224];
 };
 
 /* One operation of a round.  `stream` is an index into plan->stream. */
@@ -152,6 +152,8 @@ struct fgs__op {
     int ahead;                 /* a fill of the next round's slot            */
     int first;                 /* a fill of this round's slot, skipped where
                                   the slot is clean                          */
+    int after;                 /* what follows a launch completion event is
+                                  behind the writer: of no use in a graph    */
 };
 
 /* A node of the graph that the plan's rounds were put into last: a stage's, or

@@ -162,25 +162,30 @@ fgs_result fgs_plan_get_edge(const fgs_plan *plan, uint32_t index,
 {
     struct fgs__plan *p;
     const struct fgs__edge *e;
-    fgs_result r = ask(&p, plan, out, out ? out->size : 0, sizeof *out,
-                       "fgs_edge_info", err);
+    fgs_edge_info all;
+    fgs_result r = ask(&p, plan, out, out ? out->size : 0,
+                       offsetof(fgs_edge_info, form_why), "fgs_edge_info",
+                       err);
 
     if (r >= 0)
         r = index_in(index, p->edges, "edge", err);
     if (r < 0)
         return r;
     e = &p->edge[index];
-    *out = (fgs_edge_info){ .size = sizeof *out, .from = e->from, .to = e->to,
-                            .buffer = p->use[e->use].name, .asked = e->asked,
-                            .taken = e->taken, .why = e->why,
-                            .form = fgs__crosses[e->cross].name,
-                            .graph_port = e->graph_port };
-    if (!p->waited || !p->level)
-        return FGS_OK;
-    out->overlap = any_overlap(p, e);
-    out->overlap_ns = overlap(p, p->rounds - 1, e->from, e->to);
-    if (p->level > 1)
-        out->early_blocks = early_blocks(p, e);
+    all = (fgs_edge_info){ .size = out->size, .from = e->from, .to = e->to,
+                           .buffer = p->use[e->use].name, .asked = e->asked,
+                           .taken = e->taken, .why = e->why,
+                           .form = fgs__crosses[e->cross].name,
+                           .graph_port = e->graph_port,
+                           .form_why = e->form_why };
+    if (p->waited && p->level) {
+        all.overlap = any_overlap(p, e);
+        all.overlap_ns = overlap(p, p->rounds - 1, e->from, e->to);
+        if (p->level > 1)
+            all.early_blocks = early_blocks(p, e);
+    }
+    /* A program of an earlier header has room for less. */
+    memcpy(out, &all, out->size < sizeof all ? out->size : sizeof all);
     return FGS_OK;
 }
 

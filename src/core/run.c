@@ -156,6 +156,8 @@ static fgs_result execute(struct fgs__plan *p, const struct fgs__sink *sink,
 {
     if (filled(p, op))
         return fill(p, sink, op, round, err);
+    if (op->after && p->graphing)
+        return FGS_OK;
     switch (op->kind) {
     case FGS__OP_RECORD:
         p->ahead |= op->stream == p->side;

@@ -58,8 +58,8 @@ const struct fgs__fill fgs__fills[FGS_FILL_COUNT] = {
 };
 
 const struct fgs__cross fgs__crosses[FGS__CROSS_COUNT] = {
-#define CROSS(id, name, covers, filled, cc)                                    \
-    [FGS__CROSS_##id] = { name, covers, filled, cc },
+#define CROSS(id, name, covers, filled, attr, cc)                              \
+    [FGS__CROSS_##id] = { name, covers, filled, attr, cc },
 #include "table/cross.def"
 #undef CROSS
 };

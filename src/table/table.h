@@ -70,7 +70,7 @@ struct fgs__fill {
 };
 
 enum fgs__cross_id {
-#define CROSS(id, name, covers, filled, cc) FGS__CROSS_##id,
+#define CROSS(id, name, covers, filled, attr, cc) FGS__CROSS_##id,
 #include "table/cross.def"
 #undef CROSS
     FGS__CROSS_COUNT
@@ -78,7 +78,9 @@ enum fgs__cross_id {
 
 struct fgs__cross {
     const char *name;
-    int covers, filled, cc;
+    int covers, filled;
+    const char *attr;
+    int cc;
 };
 
 /* Indexed by their enumerations; entry 0 of the first two has the name only. */
