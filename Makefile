@@ -470,14 +470,14 @@ help:
 	  'make fuzz       damaged texts and images, FUZZ_S seconds each (clang)' \
 	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
   'make cub        CUB'"'"'s histogram for fgs bench histogram (nvcc)' \
+	  'make example    an application that embeds the library (NVRTC)' \
 	  'make toolchain  fetch the pinned PTX assembler for make check' \
 	  'make install    to $$(DESTDIR)$$(PREFIX); uninstall takes it away' \
 	  'make clean      remove $(BUILD)' '' \
 	  'V=1 BUILD=dir SAN=1 SAN=thread CC CFLAGS CPPFLAGS LDFLAGS AR DESTDIR' \
 	  'PREFIX LIBDIR INCLUDEDIR BINDIR TOOLCHAIN=none' ''
-	@for f in Makefile include/fgs/* ptx/* src/*/* tools/* \
-	    tests/*.sh tests/unit/* tests/gpu/* tests/fake/* \
-	    tests/fuzz/* tests/nvcc/* tests/modules/*; do \
+	@for f in Makefile include/fgs/* include/fgs/device/* ptx/* src/*/* \
+	    tools/* tools/examples/* tools/examples/*/* tests/*.sh tests/*/*; do \
 	  [ ! -f $$f ] || sed -n \
 	    "1,2s|^[^A-Za-z]*[A-Za-z0-9_.]* -- \(.*\)|$$f \1|p" $$f; done | \
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \

@@ -14,9 +14,16 @@ digest=$(sed -n 's/^digest *//p' "$tmp/run")
 grep -q "digest *$digest" README.md && ok run_prints_the_digest_shown ||
     not_ok run_prints_the_digest_shown "digest $digest is not in README.md"
 
+"$FGS" help | sed -n 's/^  \([a-z]*  *[a-z].*\)/fgs \1/p' | grep -v '^fgs help' \
+    > "$tmp/verbs"
+[ "$(grep -cxFf "$tmp/verbs" README.md)" = "$(grep -c . "$tmp/verbs")" ] &&
+    ok verbs_are_those_of_the_help ||
+    not_ok verbs_are_those_of_the_help "$(grep -c . "$tmp/verbs") verbs"
+
 # Folders of the map, knobs, environment variables: none missing.
 for word in $(sed -n 's/.*"\(FGS_SIM_[A-Z_]*\)".*/\1/p' include/fgs/fgs_sim.h) \
-    FGS_LOG FGS_PROVIDER FGS_LIBCUDA FGS_NVJITLINK FGS_PTX_DIR; do
+    $(sed -n '/^ \* ENVIRONMENT/,/FGS_SIM/s/.*\(FGS_[A-Z_]*\)=.*/\1/p' \
+        include/fgs/fgs.h); do
     grep -q "$word" README.md || not_ok variables_are_listed "$word is not"
 done
 for dir in include/fgs ptx src/* tools tests/*; do

@@ -5,9 +5,9 @@
  * a sentinel bit pattern, the producer overwrites it in whole 16-byte chunks,
  * the consumer re-issues its copy of a tile until no sentinel is left.
  *
- * This header is the whole stable API, in the order of use, in one file of
- * more than 500 lines for that reason.  It needs no cuda.h and may be included
- * before or after it.
+ * This header is the stable API, in the order of use, in one file of more than
+ * 500 lines for that reason; its last part, plans of many kernels, is
+ * fgs_plan.h.  It needs no cuda.h and may be included before or after it.
  *
  * OWNERSHIP  make/open give an object to the caller, free/close take it back
  *   (NULL is accepted, the call returns nothing, it is the last on the
@@ -483,11 +483,11 @@ FGS_API void fgs_kernel_free(fgs_kernel *k);
  * text that is refused leaves the kernel as it is.
  *
  * A device that watches (fgs_device_opts.watch) does the same before a round
- * when a file changed: another time, size or inode, so a text is best renamed
- * into its place.  A file that a text includes is not looked at.  A text that
+ * when a file changed, also one that a text of the folder includes: another
+ * time, size or inode, so a text is best renamed into its place.  A text that
  * is refused then does not fail the run: it is logged ("reload.kept"), the
  * receipt's `note` says file, line and rule until a text is taken, and it is
- * not tried again before the file changes.
+ * not tried again before a file changes.
  *
  * FGS_E_FREED  the kernel was freed
  * The rest as fgs_kernel_make.  Threads: any, but for what borrowed from the

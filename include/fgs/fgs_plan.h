@@ -98,9 +98,10 @@ typedef enum fgs_padding {
 /*
  * Which tiles of a buffer a stage touches.  Block b of the grid (x fastest)
  * touches `count` tiles from `first` + b * `step` on; all three 0 = tile b.
- * With a table block b touches tile table[b] (`tables` entries: one a block;
- * first, count and step are 0 then); with a box block b touches the chunks of
- * box b.
+ * With a table block b touches tile table[b] (`tables` entries; first, count
+ * and step are 0 then); with a box block b touches the chunks of box b.  A
+ * kernel of the application that has fewer blocks than entries or boxes loops
+ * over them all.
  */
 typedef struct fgs_access {
     fgs_buffer *buffer;      /* borrowed, must outlive the plan              */
