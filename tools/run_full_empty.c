@@ -258,6 +258,9 @@ void full_empty_run(const struct pipeline_asked *a, struct pipeline_done *d)
 
 int full_empty_check(struct pipeline_asked *a)
 {
+    /* A row takes the software device a quarter of a second. */
+    if (!a->tiles_given)
+        a->tiles = 8;
     if (a->tiles > 4096)
         return usage_error("run", "--tiles: %" PRIu64 " rows of boxes; 4096 "
                            "at most", a->tiles);

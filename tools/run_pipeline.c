@@ -43,7 +43,8 @@ static const char usage_tail[] =
     "  --element NAME       what the tiles hold (default f32)\n"
     "  --tile BYTES         of a tile, multiple of 16 (default 4096)\n"
     "  --threads N          of a block, multiple of 32 (default 256)\n"
-    "  --tiles N            tiles (default 64)\n"
+    "  --tiles N            tiles (default 64; of full-empty rows of boxes,\n"
+    "                       default 8)\n"
     "  --blocks N           consumer blocks (default: four tiles each)\n"
     "  --rounds N           rounds, each with a new fill (default 1)\n"
     "  --seed N             of the values, and of the software device\n"
@@ -273,7 +274,7 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
          &given[13]},
         {"--claim", OPT_TEXT, &a->claim, 0, 0, "fixed|launch-control",
          &given[14]},
-        {"--tiles", OPT_NUMBER, &a->tiles, 1, 1 << 24, NULL, NULL},
+        {"--tiles", OPT_NUMBER, &a->tiles, 1, 1 << 24, NULL, &a->tiles_given},
         {"--seed", OPT_NUMBER, &a->seed, 0, UINT64_MAX, NULL, &a->seed_given},
         {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,
          NULL},

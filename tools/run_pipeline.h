@@ -27,7 +27,7 @@ struct pipeline_asked {
     uint64_t work_ns, bound_ms, max_tries, bins, count;
     const char *width_text, *values;
     float width;
-    bool seed_given, blocks_given, json;
+    bool seed_given, blocks_given, tiles_given, json;
     /* of --inject: the producer's text, and where                           */
     const char *fault_stem;
     uint64_t fault_tile, fault_chunk;

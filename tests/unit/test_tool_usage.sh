@@ -39,6 +39,25 @@ for verb in run plan trace device ptx check sass bench; do
     expect 2 '--json: takes no value' $verb --json=yes
 done
 
+# Each option of a table stands in its help, once.
+for file in tools/verb_*.c tools/bench_[achlr]*.c tools/run_pipeline.c; do
+    grep -q OPT_FLAG "$file" || continue
+    case $file in
+    tools/run_pipeline.c) set -- run --pipeline fused --help ;;
+    tools/bench_*) set -- bench "$(basename "${file#*bench_}" .c)" -h ;;
+    *) set -- "$(basename "${file#*verb_}" .c)" -h ;;
+    esac
+    "$FGS" "$@" > "$tmp/help" 2>&1
+    wrong=
+    for o in $(sed -n 's/^ *{"\(--[a-z-]*\)", OPT_.*/\1/p' "$file"); do
+        [ "$2$o" != --pipeline--pipeline ] || continue
+        n=$(grep -c -e "^  *$o\>" -e "  $o [A-Z]" "$tmp/help")
+        [ "$n" = 1 ] || wrong="$wrong $o"
+    done
+    [ -z "$wrong" ] && ok "fgs $* has each option once" ||
+        not_ok "fgs $* has each option once" "not so:$wrong"
+done
+
 # Numbers: least and most, and what is none.
 for o in --tiles --rounds --seed --slow-producer --bound-ms --max-tries \
     --device; do
