@@ -12,6 +12,8 @@ typedef struct nvrtc_program *program;
     X(nvrtcCreateProgram, (program *, const char *, const char *, int,         \
                            const char *const *, const char *const *))          \
     X(nvrtcDestroyProgram, (program *))                                        \
+    X(nvrtcGetNumSupportedArchs, (int *))                                      \
+    X(nvrtcGetSupportedArchs, (int *))                                         \
     X(nvrtcCompileProgram, (program, int, const char *const *))                \
     X(nvrtcGetProgramLogSize, (program, size_t *))                             \
     X(nvrtcGetProgramLog, (program, char *))                                   \
@@ -102,12 +104,27 @@ static fgs_result refused(program prog, const char *file, fgs_error *err)
     return FGS_E_COMPILE;
 }
 
+/* The newest target of the compiler that a device of `cc` runs. */
+static int target_of(int cc)
+{
+    int all[256], n, i, best = 0;
+
+    if (rtc.nvrtcGetNumSupportedArchs(&n) || n > 256 ||
+        rtc.nvrtcGetSupportedArchs(all))
+        return cc;
+    for (i = 0; i < n; i++)
+        if (all[i] <= cc && all[i] > best)
+            best = all[i];
+    return best ? best : cc;
+}
+
 /* Includes are found beside the file, and the device header where this tool was
  * built or installed. */
 static fgs_result compile(struct plan_parts *p, program prog, const char *file,
                           char **out, fgs_error *err)
 {
     bool gpu = strcmp(p->info.provider, "sim") != 0;
+    int cc = target_of((int)p->info.cc);
     char arch[64], dir[4][PROGRAM_PATH + 40], own[PROGRAM_PATH];
     const char *slash = strrchr(file, '/');
     const char *options[] = {"--std=c++17", arch,   dir[0],
@@ -115,8 +132,8 @@ static fgs_result compile(struct plan_parts *p, program prog, const char *file,
 
     program_folder(own, sizeof own);
     snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d%s",
-             gpu ? "sm" : "compute", (int)p->info.cc,
-             p->info.cc == 90 || p->info.cc >= 100 ? "a" : "");
+             gpu ? "sm" : "compute", cc,
+             cc == p->info.cc && (cc == 90 || cc >= 100) ? "a" : "");
     snprintf(dir[0], sizeof dir[0], "--include-path=%.*s",
              slash ? (int)(slash - file) : 1, slash ? file : ".");
     snprintf(dir[1], sizeof dir[1], "--include-path=%s/../include", own);

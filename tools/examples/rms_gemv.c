@@ -74,6 +74,19 @@ static char *read_text(const char *path)
     return text;
 }
 
+/* The newest target of the compiler that a device of `cc` runs. */
+static int target_of(void *lib, int cc)
+{
+    int (*count)(int *), (*list)(int *), all[256], n, best = 0;
+
+    BIND(count, dlsym(lib, "nvrtcGetNumSupportedArchs"));
+    BIND(list, dlsym(lib, "nvrtcGetSupportedArchs"));
+    OK(count(&n) || n > 256 || list(all));
+    for (int i = 0; i < n; i++)
+        best = all[i] <= cc && all[i] > best ? all[i] : best;
+    return best;
+}
+
 /* PTX for the software device; for a GPU a cubin, which a driver older than
  * the compiler takes too. */
 static char *compile(const char *path, const char *include, int cc, int gpu)
@@ -92,6 +105,7 @@ static char *compile(const char *path, const char *include, int cc, int gpu)
         fprintf(stderr, "rms_gemv: %s\n", dlerror());
         exit(77);
     }
+    cc = target_of(lib, cc);
     snprintf(arch, sizeof arch, "--gpu-architecture=%s_%d%s",
              gpu ? "sm" : "compute", cc, cc == 107 ? "a" : "");
     snprintf(where, sizeof where, "--include-path=%s", include);
