@@ -290,7 +290,8 @@ static void put_end(struct text *t)
     int i;
 
     put(t, "L_done:\n");
-    if (t->form->p->meet != MEET_BLOCK) /* thread 0's clock stops behind the last warp */
+    /* thread 0's clock stops behind the last warp */
+    if (t->form->p->meet != MEET_BLOCK)
         put(t, "bar.sync 0;\nmov.u64 %c1, %clock64;\n");
     put(t, "mov.u64 %g1, %globaltimer;\n"
         "sub.u64 %c1, %c1, %c0;\n"
