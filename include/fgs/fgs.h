@@ -674,7 +674,8 @@ typedef struct fgs_plan_desc {
     size_t size;           /* sizeof(fgs_plan_desc)                          */
     fgs_kernel *init;      /* borrowed, must outlive the plan                */
     fgs_kernel *producer;
-    fgs_kernel *consumer;
+    fgs_kernel *consumer;  /* of engine `plain`: it waits for the producer's
+                              grid or for flags, and init is not launched    */
     fgs_buffer *in;        /* f32, read by the producer; its tile has as many
                               elements as mid's                              */
     fgs_buffer *mid;       /* the buffer that carries the sentinel           */

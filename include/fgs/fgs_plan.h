@@ -137,12 +137,17 @@ typedef enum fgs_arg_kind {
     FGS_ARG_MAX_TRIES,  /* u64                                               */
     FGS_ARG_ORDER,      /* u32: the fgs_order taken for what the stage reads of
                            `buffer`, 0 = no stage writes it                  */
+    FGS_ARG_TABLE,      /* u64: the stage's table of `buffer`, u32 a block, in
+                           device memory; 0 = it has none                    */
+    FGS_ARG_MAP,        /* 128 bytes, 64-byte aligned: the CUtensorMap at
+                           `value`, copied, made to point at byte `bytes` of
+                           `buffer` in the round's slot                      */
     FGS_ARG_COUNT
 } fgs_arg_kind;
 
 typedef struct fgs_arg {
     fgs_arg_kind kind;
-    uint32_t bytes;
+    uint32_t bytes;     /* of a value; of a map where it points in the slot   */
     const void *value;
     fgs_buffer *buffer;
 } fgs_arg;

@@ -143,10 +143,22 @@ static uint32_t order_of(const struct fgs__plan *p, const struct fgs__stage *s,
     return 0;
 }
 
+/* The table by which the stage touches a buffer, in device memory; 0 = none. */
+static CUdeviceptr table_of(const struct fgs__stage *s, uint32_t use)
+{
+    for (uint32_t i = 0; i < s->accesses; i++) {
+        if (s->access[i].use == use && s->access[i].table)
+            return s->access[i].table_dev;
+    }
+    return 0;
+}
+
 static uint32_t size_of(const fgs_arg *arg)
 {
     if (arg->kind == FGS_ARG_VALUE)
         return arg->bytes;
+    if (arg->kind == FGS_ARG_MAP)
+        return FGS__MAP_BYTES;
     return arg->kind == FGS_ARG_ROUND || arg->kind == FGS_ARG_ORDER ? 4 : 8;
 }
 
@@ -165,6 +177,8 @@ static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
     case FGS_ARG_BUFFER:
     case FGS_ARG_FLAGS:
     case FGS_ARG_TILES:
+    case FGS_ARG_TABLE:
+    case FGS_ARG_MAP:
         r = find_use(p, s, index, arg, &use, err);
         if (r < 0)
             return r;
@@ -172,6 +186,10 @@ static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
             follow(p, value, use, 0);
         else if (arg->kind == FGS_ARG_FLAGS)
             *value = p->use[use].flags;
+        else if (arg->kind == FGS_ARG_TABLE)
+            *value = table_of(s, use);
+        else if (arg->kind == FGS_ARG_MAP)
+            return fgs__map_take(p, use, arg, at, err);
         else
             p->patch[p->patches++] = (struct fgs__patch){ value, use, 1, 0 };
         return FGS_OK;
@@ -219,6 +237,10 @@ static fgs_result check_arg(const struct fgs__stage *s, uint32_t i,
                          "%u are stated%s",
                          s->name, i, arg->bytes,
                          arg->value ? "" : " and value is NULL");
+    if (arg->kind == FGS_ARG_MAP && !arg->value)
+        return fgs__fail(err, FGS_E_NULL,
+                         "%s: argument %u: value of a tensor map is NULL",
+                         s->name, i);
     return FGS_OK;
 }
 
@@ -270,14 +292,18 @@ static void set_config(struct fgs__stage *s)
 static fgs_result make_patches(struct fgs__plan *p, const fgs_plan_spec *spec,
                                fgs_error *err)
 {
-    uint64_t n = 1;
+    uint64_t n = 1, maps = 0;
 
     for (uint32_t i = 0; i < p->stages; i++)
         n += p->stage[i].accesses + 1u;
-    for (uint32_t i = 0; i < spec->stage_count; i++)
+    for (uint32_t i = 0; i < spec->stage_count; i++) {
         n += spec->stages[i].arg_count;
+        for (uint32_t j = 0; j < spec->stages[i].arg_count; j++)
+            maps += spec->stages[i].args[j].kind == FGS_ARG_MAP;
+    }
     p->patch = fgs__zalloc(&p->dev->alloc, n * sizeof *p->patch);
-    return p->patch ? FGS_OK : fgs__nomem(err);
+    p->map = fgs__zalloc(&p->dev->alloc, (maps + 1) * sizeof *p->map);
+    return p->patch && p->map ? FGS_OK : fgs__nomem(err);
 }
 
 fgs_result fgs__plan_args(struct fgs__plan *p, const fgs_plan_spec *spec,

@@ -131,7 +131,7 @@ static fgs_result tables(struct fgs__plan *p, fgs_error *err)
 
     for (uint32_t i = 0; i < p->stages; i++) {
         for (uint32_t j = 0; j < p->stage[i].accesses; j++)
-            bytes += p->stage[i].role ? 4ull * p->stage[i].access[j].tables : 0;
+            bytes += 4ull * p->stage[i].access[j].tables;
     }
     if (!bytes)
         return FGS_OK;
@@ -142,7 +142,7 @@ static fgs_result tables(struct fgs__plan *p, fgs_error *err)
             struct fgs__access *a = &p->stage[i].access[j];
             CUresult c;
 
-            if (!p->stage[i].role || !a->table)
+            if (!a->table)
                 continue;
             a->table_dev = p->tables + bytes;
             bytes += 4ull * a->tables;
@@ -291,6 +291,7 @@ void fgs__plan_drop(struct fgs__plan *p)
     fgs__free(a, p->stream);
     fgs__free(a, p->event);
     fgs__free(a, p->patch);
+    fgs__maps_free(p);
     fgs__free(a, p->gnode);
     fgs__free(a, p);
 }

@@ -68,7 +68,7 @@ static fgs_result can_rebind(const struct fgs__plan *p,
                              "buffers '%s' and '%s' would overlap", u->name,
                              b->name);
     }
-    return FGS_OK;
+    return fgs__maps_try(p, (fgs_buffer *)b->obj.handle, ptr, err);
 }
 
 fgs_result fgs__plans_rebind(const struct fgs__buffer *b, CUdeviceptr ptr,
@@ -81,6 +81,7 @@ fgs_result fgs__plans_rebind(const struct fgs__buffer *b, CUdeviceptr ptr,
     for (struct fgs__plan *p = d->plans; p && r >= 0; p = p->next)
         r = can_rebind(p, b, ptr, err);
     for (struct fgs__plan *p = d->plans; p && r >= 0; p = p->next) {
+        fgs__maps_rebind(p, (fgs_buffer *)b->obj.handle, ptr);
         for (uint32_t i = 0; i < p->uses; i++) {
             if ((uintptr_t)p->use[i].handle != b->obj.handle)
                 continue;

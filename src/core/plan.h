@@ -54,6 +54,15 @@ struct fgs__patch {
     uint64_t offset;           /* bytes behind the pointer                   */
 };
 
+/* A tensor map of a buffer that a kernel of the application takes by value. */
+enum { FGS__MAP_BYTES = 128 };
+struct fgs__map {
+    uint32_t use;
+    uint64_t offset;           /* of where it begins in a slot               */
+    unsigned char *memory;     /* a map a slot, ours                         */
+    void *to;                  /* the parameter                              */
+};
+
 enum { FGS__ATTRS = 7 };
 
 /* What of a kernel a plan remembers: enough to launch and to tell what
@@ -181,6 +190,8 @@ struct fgs__plan {
     CUstream *stream;          /* [0] = of the run                           */
     struct fgs__event *event;
     struct fgs__patch *patch;
+    struct fgs__map *map;
+    uint32_t maps;
     struct fgs__gnode *gnode;
     uint32_t gnodes;
     int graphing;              /* its rounds are being put into a graph      */
@@ -318,6 +329,18 @@ void fgs__plan_follow(struct fgs__plan *p, uint64_t round);
 /* args.c: the parameters of each stage, and what follows the round. */
 fgs_result fgs__plan_args(struct fgs__plan *p, const fgs_plan_spec *spec,
                           fgs_error *err);
+
+/* map.c: the map of an argument, aimed at each slot of its buffer; plan->map
+ * has room.  *to gets the one of a round. */
+fgs_result fgs__map_take(struct fgs__plan *p, uint32_t use,
+                         const fgs_arg *arg, void *to, fgs_error *err);
+void fgs__maps_follow(struct fgs__plan *p, uint64_t round);
+/* Would all maps of a buffer do at another address?  Then `rebind` does it. */
+fgs_result fgs__maps_try(const struct fgs__plan *p, fgs_buffer *handle,
+                         CUdeviceptr ptr, fgs_error *err);
+void fgs__maps_rebind(struct fgs__plan *p, fgs_buffer *handle,
+                      CUdeviceptr ptr);
+void fgs__maps_free(struct fgs__plan *p);
 
 /* ----------------------------------------------------------------- running */
 

@@ -86,6 +86,7 @@ void fgs__plan_follow(struct fgs__plan *p, uint64_t round)
         *p->patch[i].value = p->patch[i].tiles
             ? u->tiles : slot_ptr(u, slot_of(u, round)) + p->patch[i].offset;
     }
+    fgs__maps_follow(p, round);
     for (uint32_t i = 0; i < p->stages; i++) {
         if (p->stage[i].round)
             *p->stage[i].round = (uint32_t)round + 1;

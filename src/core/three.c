@@ -38,8 +38,9 @@ static fgs_result take_buffer(struct fgs__device *d, fgs_buffer *handle,
     return r;
 }
 
+/* *plain: the consumer looks for no sentinel. */
 static fgs_result check_parts(struct fgs__device *d, const fgs_plan_desc *desc,
-                              fgs_error *err)
+                              int *plain, fgs_error *err)
 {
     fgs_kernel *const kernels[] = { NULL, desc->init, desc->producer,
                                     desc->consumer };
@@ -53,7 +54,10 @@ static fgs_result check_parts(struct fgs__device *d, const fgs_plan_desc *desc,
         r = take_kernel(d, (fgs_role)i, kernels[i], &k[i], err);
     for (int i = 0; r >= 0 && i < FGS__BUFFERS; i++)
         r = take_buffer(d, buffers[i], members[i], &b[i], err);
-    return r < 0 ? r : fgs__fit_check(b, k, err);
+    if (r < 0)
+        return r;
+    *plain = k[FGS_ROLE_CONSUMER]->engine == FGS__ENGINE_ORDERED;
+    return fgs__fit_check(b, k, err);
 }
 
 static fgs_result check_desc(const fgs_plan_desc *desc, fgs_error *err)
@@ -79,6 +83,7 @@ fgs_result fgs_plan_make(fgs_plan **out, fgs_device *dev,
                          const fgs_plan_desc *desc, fgs_error *err)
 {
     struct fgs__device *d;
+    int plain = 0;
     fgs_result r;
 
     if (!out)
@@ -88,7 +93,7 @@ fgs_result fgs_plan_make(fgs_plan **out, fgs_device *dev,
     if (r >= 0)
         r = check_desc(desc, err);
     if (r >= 0)
-        r = check_parts(d, desc, err);
+        r = check_parts(d, desc, &plain, err);
     if (r < 0)
         return r;
     {
@@ -109,7 +114,8 @@ fgs_result fgs_plan_make(fgs_plan **out, fgs_device *dev,
                               .kernel = desc->init };
         const fgs_plan_spec spec = {
             .size = sizeof spec, .stages = stages, .stage_count = 2,
-            .uses = &use, .use_count = 1, .order = FGS_ORDER_SENTINEL,
+            .uses = &use, .use_count = 1,
+            .order = plain ? FGS_ORDER_AUTO : FGS_ORDER_SENTINEL,
             .receipt = 1, .bound_ns = desc->bound_ns,
             .max_tries = desc->max_tries };
 

@@ -496,4 +496,23 @@ static inline void uncovered(uint32_t tile)
     assert_string_equal(err.kernel, "read");
 }
 
+/* Tensor copies and clusters are of cc 9.0: exit 77 below that. */
+static inline int shapes_group(void **state)
+{
+    fgs_device_info info = { .size = sizeof info };
+    struct rig_opts o = { 0 };
+    fgs_device *dev;
+    fgs_error err;
+
+    rig_group(state);
+    RIG_OK(rig_open(&dev, &o, &err), err);
+    RIG_OK(fgs_device_get_info(dev, &info, &err), err);
+    fgs_device_close(dev);
+    if (info.cc < 90) {
+        print_message("%s has no tensor copies\n", info.name);
+        exit(77);
+    }
+    return 0;
+}
+
 #endif

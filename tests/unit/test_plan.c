@@ -234,6 +234,33 @@ static void freed_part_is_named(void **state)
     assert_int_equal(refused(&d, "fgs_plan_desc.init"), FGS_E_FREED);
 }
 
+/* It looks for no sentinel: the plan orders it otherwise, and fills nothing. */
+static void plain_consumer_needs_no_init(void **state)
+{
+    struct rig_opts o = { .engine = FGS_ENGINE_PLAIN, .tiles = 24 };
+    fgs_edge_info e = { .size = sizeof e };
+    fgs_plan_info info = { .size = sizeof info };
+    uint32_t *in;
+    fgs_error err;
+    struct rig r;
+
+    (void)state;
+    for (o.no_pdl = 0; o.no_pdl < 2; o.no_pdl++) {
+        RIG_OK(rig_make(&r, &o, &err), err);
+        RIG_OK(fgs_plan_get_info(r.plan, &info, &err), err);
+        assert_int_equal(info.stages, 2);
+        RIG_OK(fgs_plan_get_edge(r.plan, 0, &e, &err), err);
+        assert_true(e.taken != FGS_ORDER_SENTINEL &&
+                    e.taken != FGS_ORDER_AUTO);
+        in = rig_fill(&r, o.no_pdl + 1);
+        RIG_OK(fgs_plan_run(r.plan, NULL, 3, &err), err);
+        RIG_OK(fgs_plan_wait(r.plan, &err), err);
+        assert_int_equal(rig_mismatches(&r, in), 0);
+        free(in);
+        rig_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +272,7 @@ int main(void)
         cmocka_unit_test(buffers_have_one_shape),
         cmocka_unit_test(parts_are_of_one_device),
         cmocka_unit_test(freed_part_is_named),
+        cmocka_unit_test(plain_consumer_needs_no_init),
     };
 
     return cmocka_run_group_tests_name("plan", tests, open_rig, close_rig);

@@ -411,25 +411,6 @@ static void data_and_scales_by_sentinels_of_their_own(void **state)
     assert_non_null(strstr(err.text, "waits for tile 23 of buffer 'scales'"));
 }
 
-/* Tensor copies and clusters are of cc 9.0: exit 77 below that. */
-static int group(void **state)
-{
-    fgs_device_info info = { .size = sizeof info };
-    struct rig_opts o = { 0 };
-    fgs_device *dev;
-    fgs_error err;
-
-    rig_group(state);
-    RIG_OK(rig_open(&dev, &o, &err), err);
-    RIG_OK(fgs_device_get_info(dev, &info, &err), err);
-    fgs_device_close(dev);
-    if (info.cc < 90) {
-        print_message("%s has no tensor copies\n", info.name);
-        exit(77);
-    }
-    return 0;
-}
-
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -456,5 +437,5 @@ int main(void)
         TEST(data_and_scales_by_sentinels_of_their_own),
     };
 
-    return cmocka_run_group_tests(tests, group, NULL);
+    return cmocka_run_group_tests(tests, shapes_group, NULL);
 }
