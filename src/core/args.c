@@ -244,6 +244,37 @@ static fgs_result check_arg(const struct fgs__stage *s, uint32_t i,
     return FGS_OK;
 }
 
+/* The driver copies as many bytes as the kernel's parameter has, and as many
+ * parameters: it does not see where ours end. */
+static fgs_result check_params(const struct fgs__plan *p,
+                               const struct fgs__stage *s,
+                               const fgs_stage_desc *d, fgs_error *err)
+{
+    size_t at, bytes;
+
+    if (!p->dev->cu.cuFuncGetParamInfo)
+        return FGS_OK;
+    for (uint32_t i = 0; i <= d->arg_count; i++) {
+        CUresult r = p->dev->cu.cuFuncGetParamInfo(s->function, i, &at, &bytes);
+        int there = r == CUDA_SUCCESS;
+
+        if (!there && r != CUDA_ERROR_INVALID_VALUE)
+            return FGS_OK; /* not known */
+        if (there != (i < d->arg_count))
+            return fgs__fail(err, FGS_E_MISMATCH,
+                             "%s: %u arguments are stated, and its kernel has "
+                             "%s",
+                             s->name, d->arg_count,
+                             there ? "more parameters" : "fewer parameters");
+        if (there && bytes != size_of(&d->args[i]))
+            return fgs__fail(err, FGS_E_MISMATCH,
+                             "%s: argument %u has %u bytes, its kernel's "
+                             "parameter %zu",
+                             s->name, i, size_of(&d->args[i]), bytes);
+    }
+    return FGS_OK;
+}
+
 /* Each value stands 16-byte aligned in the blob. */
 static uint64_t room_of(const fgs_arg *arg)
 {
@@ -261,6 +292,8 @@ static fgs_result own_args(struct fgs__plan *p, uint32_t stage,
         r = check_arg(s, i, &d->args[i], err);
         bytes += room_of(&d->args[i]);
     }
+    if (r >= 0)
+        r = check_params(p, s, d, err);
     if (r < 0)
         return r;
     s->blob = fgs__zalloc(&p->dev->alloc, bytes);

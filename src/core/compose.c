@@ -146,37 +146,6 @@ static void take_main(struct fgs__plan *p)
     }
 }
 
-/* Lazy loading would load a kernel at its first launch and serialize there, or
- * fail in a capture (guide 4.6.5).  What the driver calls no function is a
- * CUkernel, which stands for one. */
-static fgs_result load(struct fgs__plan *p, struct fgs__stage *s,
-                       fgs_error *err)
-{
-    const struct fgs__cu *cu = &p->dev->cu;
-    CUresult r;
-    int bytes;
-
-    if (s->role)
-        return FGS_OK;
-    r = cu->cuFuncLoad ? cu->cuFuncLoad(s->function)
-                       : cu->cuFuncGetAttribute(
-                             &bytes, CU_FUNC_ATTRIBUTE_BINARY_VERSION,
-                             s->function);
-    if (r == CUDA_ERROR_INVALID_HANDLE && cu->cuKernelGetFunction) {
-        CUfunction f;
-
-        r = cu->cuKernelGetFunction(&f, (CUkernel)(void *)s->function);
-        if (r == CUDA_SUCCESS)
-            s->function = f;
-        if (r == CUDA_SUCCESS && cu->cuFuncLoad)
-            r = cu->cuFuncLoad(f);
-    }
-    if (r == CUDA_SUCCESS)
-        return FGS_OK;
-    return fgs__device_fail(p->dev, err, r, "cuFuncLoad", "the function of %s",
-                            s->name);
-}
-
 static fgs_result settle(struct fgs__plan *p, const fgs_plan_spec *spec,
                          fgs_error *err)
 {
@@ -196,14 +165,16 @@ static fgs_result settle(struct fgs__plan *p, const fgs_plan_spec *spec,
     }
     if (r >= 0)
         r = fgs__plan_ops(p, err);
-    for (uint32_t i = 0; r >= 0 && i < p->stages; i++)
-        r = load(p, &p->stage[i], err);
+    if (r >= 0)
+        r = fgs__plan_load(p, err);
     if (r >= 0)
         r = fgs__plan_acquire(p, err);
     if (r >= 0)
         r = fgs__plan_args(p, spec, err);
     if (r >= 0)
         r = fgs__plan_renew(p, 1, err);
+    if (r >= 0)
+        r = fgs__plan_launchable(p, err);
     fgs__plan_let_go(p);
     if (r < 0)
         fgs__plan_release(p);

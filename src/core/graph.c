@@ -48,6 +48,7 @@ fgs_result fgs__graph_calls(struct fgs__device *d, struct fgs__graph_cu *out,
     return FGS__NEED(d, err, FGS__CU_cuGraphAddKernelNode,
                      FGS__CU_cuGraphAddMemsetNode, FGS__CU_cuGraphAddEmptyNode,
                      FGS__CU_cuGraphKernelNodeSetAttribute,
+                     FGS__CU_cuGraphDestroyNode,
                      FGS__CU_cuGraphExecKernelNodeSetParams,
                      FGS__CU_cuGraphExecMemsetNodeSetParams,
                      FGS__CU_cuMemsetD32Async, FGS__CU_cuLaunchKernelEx,
@@ -230,15 +231,15 @@ static fgs_result build_kernel(void *cookie, struct fgs__plan *p,
         return failed(p, err, c, "cuGraphAddKernelNode", s->name);
     if (is_serial(s))
         make_serial(b, s);
-    r = set_attributes(b, s, node, err);
+    r = fgs__graph_note(b, node, stage, s->fills,
+                        s->fills == FGS__NOWHERE ? 0 : s->args.p_mid, 0, 0,
+                        err);
+    if (r >= 0)
+        r = set_attributes(b, s, node, err);
     if (r >= 0)
         r = tie(b, stream, node, err);
     if (r >= 0)
         r = early_events(b, s, node, err);
-    if (r >= 0)
-        r = fgs__graph_note(b, node, stage, s->fills,
-                            s->fills == FGS__NOWHERE ? 0 : s->args.p_mid, 0, 0,
-                            err);
     b->last[stage] = node;
     return r;
 }
@@ -264,9 +265,8 @@ static fgs_result build_set(void *cookie, struct fgs__plan *p, uint32_t stream,
 
     if (c != CUDA_SUCCESS)
         return failed(p, err, c, "cuGraphAddMemsetNode", what);
-    r = tie(b, stream, node, err);
-    return r < 0 ? r : fgs__graph_note(b, node, FGS__NOWHERE, use, at, words,
-                                       word, err);
+    r = fgs__graph_note(b, node, FGS__NOWHERE, use, at, words, word, err);
+    return r < 0 ? r : tie(b, stream, node, err);
 }
 
 static fgs_result build_record(void *cookie, struct fgs__plan *p,
@@ -292,8 +292,7 @@ const struct fgs__sink fgs__sink_graph = {
 };
 
 /* The node in which all of the rounds end. */
-fgs_result fgs__graph_tail(struct fgs__builder *b, CUgraphNode *tail,
-                           fgs_error *err)
+fgs_result fgs__graph_tail(struct fgs__builder *b, fgs_error *err)
 {
     struct fgs__plan *p = b->p;
     fgs_result r = FGS_OK;
@@ -307,9 +306,21 @@ fgs_result fgs__graph_tail(struct fgs__builder *b, CUgraphNode *tail,
     c = p->dev->cu.cuGraphAddEmptyNode(&node, b->graph, NULL, 0);
     if (c != CUDA_SUCCESS)
         return failed(p, err, c, "cuGraphAddEmptyNode", "the end");
-    if (tail)
-        *tail = node;
+    b->tail = node;
     return tie(b, 0, node, err);
+}
+
+void fgs__graph_undo(struct fgs__builder *b)
+{
+    struct fgs__plan *p = b->p;
+
+    if (b->tail)
+        fgs__device_lost(p->dev, p->dev->cu.cuGraphDestroyNode(b->tail),
+                         "cuGraphDestroyNode", "rounds that failed");
+    for (uint32_t i = 0; i < p->gnodes; i++)
+        fgs__device_lost(p->dev,
+                         p->dev->cu.cuGraphDestroyNode(p->gnode[i].node),
+                         "cuGraphDestroyNode", "rounds that failed");
 }
 
 fgs_result fgs__graph_begin(struct fgs__builder *b, const CUgraphNode *deps,

@@ -33,9 +33,12 @@ struct fgs__builder {
     struct fgs__graph_cu cu;
     CUgraph graph;
     struct fgs__deps *stream, *event;
-    CUgraphNode *last;
+    CUgraphNode *last, tail;   /* tail: all of it ends there                 */
     uint64_t round;
     uint32_t room;             /* of p->gnode                                */
+    int began;                 /* p->gnode is new                            */
+    struct fgs__gnode *was;    /* the plan's nodes before, for a failure     */
+    uint32_t was_count;
 };
 
 extern const struct fgs__sink fgs__sink_graph;
@@ -44,8 +47,9 @@ fgs_result fgs__graph_calls(struct fgs__device *d, struct fgs__graph_cu *out,
                             fgs_error *err);
 fgs_result fgs__graph_begin(struct fgs__builder *b, const CUgraphNode *deps,
                             size_t count, fgs_error *err);
-fgs_result fgs__graph_tail(struct fgs__builder *b, CUgraphNode *tail,
-                           fgs_error *err);
+/* Take the nodes that were added out of the application's graph again. */
+void fgs__graph_undo(struct fgs__builder *b);
+fgs_result fgs__graph_tail(struct fgs__builder *b, fgs_error *err);
 /* Remember a node for updates: a stage's, or a memset. */
 fgs_result fgs__graph_note(struct fgs__builder *b, CUgraphNode node,
                            uint32_t stage, uint32_t use, CUdeviceptr at,

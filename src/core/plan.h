@@ -326,6 +326,12 @@ int fgs__at_block_start(const struct fgs__plan *p, const struct fgs__stage *s);
 /* run.c: pointers and generation of a round. */
 void fgs__plan_follow(struct fgs__plan *p, uint64_t round);
 
+/* load.c: the functions of the application are loaded; streams are of the
+ * plan's context.  Then, with what renew.c took: can each stage be launched?
+ * FGS_E_SIZE, FGS_E_UNSUPPORTED. */
+fgs_result fgs__plan_load(struct fgs__plan *p, fgs_error *err);
+fgs_result fgs__plan_launchable(struct fgs__plan *p, fgs_error *err);
+
 /* args.c: the parameters of each stage, and what follows the round. */
 fgs_result fgs__plan_args(struct fgs__plan *p, const fgs_plan_spec *spec,
                           fgs_error *err);
@@ -362,6 +368,9 @@ extern const struct fgs__sink fgs__sink_streams;
 
 /* Tiles of the buffer that the receipt tells of. */
 uint64_t fgs__plan_tiles(const struct fgs__plan *p);
+
+/* run.c: FGS_E_FREED when a kernel or buffer of the plan was freed. */
+fgs_result fgs__plan_parts(const struct fgs__plan *p, fgs_error *err);
 
 /* run.c: one round into a sink. */
 fgs_result fgs__plan_round(struct fgs__plan *p, const struct fgs__sink *sink,

@@ -36,6 +36,11 @@ static fgs_result set_shared(struct fgs__plan *p, const struct fgs__stage *s,
             (int)s->shared);
     if (r == CUDA_SUCCESS)
         return FGS_OK;
+    if (r == CUDA_ERROR_INVALID_VALUE)
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s: a block with %u bytes of dynamic shared memory; "
+                         "the device has fewer for %s",
+                         s->name, s->shared, s->entry);
     return fgs__device_fail(p->dev, err, r, "cuFuncSetAttribute",
                             "%u bytes of shared memory for %s", s->shared,
                             s->entry);

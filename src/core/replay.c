@@ -136,7 +136,9 @@ static fgs_result acquire(struct fgs__builder *b, uint32_t rounds,
     const fgs_allocator *a = &p->dev->alloc;
     uint64_t room = (uint64_t)rounds * p->ops + 4;
 
-    fgs__free(a, p->gnode);
+    b->began = 1;
+    b->was = p->gnode;
+    b->was_count = p->gnodes;
     p->gnodes = 0;
     p->gnode = room < UINT32_MAX ? fgs__zalloc(a, room * sizeof *p->gnode)
                                  : NULL;
@@ -186,6 +188,7 @@ static fgs_result enter(struct fgs__builder *b, uint32_t rounds,
 static void leave(struct fgs__builder *b, uint32_t rounds, fgs_result r)
 {
     struct fgs__plan *p = b->p;
+    const fgs_allocator *a = &p->dev->alloc;
 
     if (p->graphing) {
         p->graphing = p->no_ahead = p->ahead = 0;
@@ -195,9 +198,15 @@ static void leave(struct fgs__builder *b, uint32_t rounds, fgs_result r)
     if (p->round < rounds)
         p->round = rounds;
     forget_slots(p);
-    if (r < 0)
-        p->gnodes = 0;
     release(b);
+    if (!b->began)
+        return;
+    /* What failed leaves the graph of before as it was. */
+    fgs__free(a, r < 0 ? p->gnode : b->was);
+    if (r < 0) {
+        p->gnode = b->was;
+        p->gnodes = b->was_count;
+    }
 }
 
 /* ------------------------------------------------------------------ API -- */
@@ -250,6 +259,8 @@ static fgs_result open_plan(struct fgs__builder *b, fgs_plan *plan,
 
     if (r >= 0)
         r = check_rounds(b->p, rounds, err);
+    if (r >= 0)
+        r = fgs__plan_parts(b->p, err);
     return r < 0 ? r : fgs__device_enter(b->p->dev, err);
 }
 
@@ -275,6 +286,8 @@ fgs_result fgs_plan_graph(fgs_plan *plan, CUgraph graph,
     struct fgs__sink sink = fgs__sink_graph;
     fgs_result r;
 
+    if (tail)
+        *tail = NULL;
     if (!graph || (dep_count && !deps))
         return fgs__fail(err, FGS_E_NULL, "%s is NULL",
                          graph ? "deps" : "graph");
@@ -288,9 +301,13 @@ fgs_result fgs_plan_graph(fgs_plan *plan, CUgraph graph,
     if (r >= 0)
         r = put_rounds(&b, &sink, rounds, err);
     if (r >= 0)
-        r = fgs__graph_tail(&b, tail, err);
+        r = fgs__graph_tail(&b, err);
     if (r >= 0)
         r = fgs__graph_verify(&b, rounds, err);
+    if (r < 0 && b.began)
+        fgs__graph_undo(&b);
+    if (tail)
+        *tail = r < 0 ? NULL : b.tail;
     leave(&b, rounds, r);
     fgs__device_leave(b.p->dev);
     return r;
@@ -306,6 +323,8 @@ fgs_result fgs_plan_update_exec(fgs_plan *plan, CUgraphExec exec,
         r = fgs__fail(err, FGS_E_NULL, "exec is NULL");
     if (r >= 0 && !p->gnodes)
         r = fgs__fail(err, FGS_E_STATE, "the plan is in no graph");
+    if (r >= 0)
+        r = fgs__plan_parts(p, err);
     if (r >= 0)
         r = fgs__device_enter(p->dev, err);
     if (r < 0)

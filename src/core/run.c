@@ -40,7 +40,7 @@ static fgs_result check_stream(struct fgs__plan *p, CUstream stream,
 }
 
 /* What the plan was made of must live until here. */
-static fgs_result check_parts(const struct fgs__plan *p, fgs_error *err)
+fgs_result fgs__plan_parts(const struct fgs__plan *p, fgs_error *err)
 {
     struct fgs__obj *o;
     char what[96];
@@ -417,7 +417,7 @@ static fgs_result check_run(struct fgs__plan *p, CUstream stream,
                              "the plan is run in a stream that one of its "
                              "stages names; such a stage leaves it NULL");
     }
-    r = check_parts(p, err);
+    r = fgs__plan_parts(p, err);
     if (r < 0)
         return r;
     return FGS__NEED(p->dev, err, FGS__CU_cuStreamIsCapturing,
@@ -443,6 +443,10 @@ fgs_result fgs_plan_run(fgs_plan *plan, CUstream stream, uint32_t rounds,
     if (r < 0)
         return r;
     r = check_stream(p, stream, err);
+    for (uint32_t i = 1; r >= 0 && i < p->streams; i++) {
+        if (i != p->side)
+            r = check_stream(p, p->stream[i], err);
+    }
     if (r >= 0)
         r = fgs__plan_grow(p, rounds, err);
     if (r >= 0)

@@ -23,6 +23,7 @@ static struct {
     int (*launch)(CUgraphExec, CUstream);
     int (*exec_destroy)(CUgraphExec);
     int (*nodes)(CUgraph, CUgraphNode *, size_t *);
+    int (*empty)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t);
     int (*alloc)(CUdeviceptr *, size_t);
     int (*free)(CUdeviceptr);
 } cu;
@@ -58,6 +59,7 @@ static int setup(void **state)
     get_proc("cuGraphLaunch", &cu.launch);
     get_proc("cuGraphExecDestroy", &cu.exec_destroy);
     get_proc("cuGraphGetNodes", &cu.nodes);
+    get_proc("cuGraphAddEmptyNode", &cu.empty);
     get_proc("cuMemAlloc", &cu.alloc);
     get_proc("cuMemFree", &cu.free);
     assert_int_equal(cu.retain(&ctx, 0), 0);
@@ -305,6 +307,92 @@ static void update_follows_a_buffer_to_its_new_place(void **state)
     cu.free(at[1]);
 }
 
+static size_t nodes_of(CUgraph graph)
+{
+    size_t n = 0;
+
+    assert_int_equal(cu.nodes(graph, NULL, &n), 0);
+    return n;
+}
+
+/* A node of another graph breaks the rounds off when some nodes are made. */
+static void graph_that_fails_leaves_no_nodes_and_the_one_before(void **state)
+{
+    CUgraph graph, foreign, good;
+    CUgraphNode node, tail = (CUgraphNode)(uintptr_t)16;
+    CUgraphExec exec;
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    compose();
+    good = built(1);
+    assert_int_equal(cu.instantiate(&exec, good, 0), 0);
+    assert_int_equal(cu.create(&graph, 0), 0);
+    assert_int_equal(cu.create(&foreign, 0), 0);
+    assert_int_equal(cu.empty(&node, foreign, NULL, 0), 0);
+    assert_int_equal(fgs_plan_graph(net.plan, graph, &node, 1, 1, &tail, &err),
+                     FGS_E_DRIVER);
+    assert_null(tail);
+    assert_int_equal(nodes_of(graph), 0);
+    RIG_OK(fgs_plan_update_exec(net.plan, exec, &err), err);
+    assert_int_equal(fgs_plan_capture(net.plan, run, 1, &err), FGS_E_STATE);
+    RIG_OK(fgs_plan_update_exec(net.plan, exec, &err), err);
+    cu.exec_destroy(exec);
+    cu.destroy(graph);
+    cu.destroy(foreign);
+    replay(good, 1, 1, 2);
+}
+
+static void graph_of_what_was_freed(void **state)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    compose();
+    graph = built(1);
+    assert_int_equal(cu.instantiate(&exec, graph, 0), 0);
+    fgs_buffer_free(net.b[2]);
+    net.b[2] = NULL;
+    assert_int_equal(fgs_plan_update_exec(net.plan, exec, &err), FGS_E_FREED);
+    assert_non_null(strstr(err.text, "buffer 'out' of the plan"));
+    cu.exec_destroy(exec);
+    cu.destroy(graph);
+    assert_int_equal(cu.create(&graph, 0), 0);
+    assert_int_equal(fgs_plan_graph(net.plan, graph, NULL, 0, 1, NULL, &err),
+                     FGS_E_FREED);
+    assert_int_equal(nodes_of(graph), 0);
+    cu.destroy(graph);
+    assert_int_equal(cu.begin(run, 0), 0);
+    assert_int_equal(fgs_plan_capture(net.plan, run, 1, &err), FGS_E_FREED);
+    assert_int_equal(cu.end(run, &graph), 0);
+    assert_int_equal(nodes_of(graph), 0);
+    cu.destroy(graph);
+}
+
+/* The application captures a stream that a stage names: neither its capture
+ * nor the buffers are touched. */
+static void run_beside_a_capture_of_a_stage_s_stream(void **state)
+{
+    CUgraph graph;
+    fgs_error err;
+
+    (void)state;
+    pair(1);
+    net.stage[1].stream = other;
+    compose();
+    assert_int_equal(cu.begin(other, 0), 0);
+    assert_int_equal(fgs_plan_run(net.plan, run, 1, &err), FGS_E_STATE);
+    assert_int_equal(cu.end(other, &graph), 0);
+    assert_int_equal(nodes_of(graph), 0);
+    cu.destroy(graph);
+    net_run(&net, run, 1);
+    net_expect(net.b[0], 0, net.b[2], 0, 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -317,6 +405,9 @@ int main(void)
         TEST(slots_take_turns_across_replays),
         TEST(rounds_that_do_not_close_the_ring_are_refused),
         TEST(update_follows_a_buffer_to_its_new_place),
+        TEST(graph_that_fails_leaves_no_nodes_and_the_one_before),
+        TEST(graph_of_what_was_freed),
+        TEST(run_beside_a_capture_of_a_stage_s_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,87 @@ static void cluster_that_the_tiles_do_not_fill(void **state)
                         "of 5");
 }
 
+/* ------------------------------------------- what the function says of it -- */
+
+static const char nothing[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry nothing(.param .u64 a, .param .u32 b)\n"
+    ".maxntid 64, 1, 1\n{ ret; }\n";
+
+static void get_proc(const char *name, void *to)
+{
+    void *proc = fgs_device_get_proc(net.dev, name);
+
+    assert_non_null(proc);
+    memcpy(to, &proc, sizeof proc);
+}
+
+static void launches_that_the_function_does_not_allow(void **state)
+{
+    static const uint64_t a = 1, b = 2;
+    fgs_arg args[3] = { { .value = &a, .bytes = 8 }, { .value = &b, .bytes = 4 },
+                        { .value = &b, .bytes = 4 } };
+    fgs_stage_desc *s = &net.stage[0];
+    int (*retain)(CUcontext *, int), (*release)(int);
+    int (*push)(CUcontext), (*pop)(CUcontext *);
+    int (*load)(void **, const void *), (*unload)(void *);
+    int (*function)(CUfunction *, void *, const char *);
+    CUcontext ctx;
+    void *module;
+    fgs_error err;
+
+    (void)state;
+    get_proc("cuDevicePrimaryCtxRetain", &retain);
+    get_proc("cuDevicePrimaryCtxRelease", &release);
+    get_proc("cuCtxPushCurrent", &push);
+    get_proc("cuCtxPopCurrent", &pop);
+    get_proc("cuModuleLoadData", &load);
+    get_proc("cuModuleUnload", &unload);
+    get_proc("cuModuleGetFunction", &function);
+    assert_int_equal(retain(&ctx, 0) | push(ctx), 0);
+    assert_int_equal(load(&module, nothing), 0);
+    own(in, mid, NET_TILES);
+    assert_int_equal(function(&s->function, module, "nothing"), 0);
+    s->args = args;
+    refused(FGS_E_MISMATCH, "own: 0 arguments are stated, and its kernel has "
+                            "more parameters");
+    s->arg_count = 3;
+    refused(FGS_E_MISMATCH, "own: 3 arguments are stated, and its kernel has "
+                            "fewer parameters");
+    s->arg_count = 2;
+    args[1].bytes = 8;
+    refused(FGS_E_MISMATCH, "own: argument 1 has 8 bytes, its kernel's "
+                            "parameter 4");
+    args[1].bytes = 4;
+    s->block[0] = 65;
+    refused(FGS_E_SIZE, "own: a block of 65 threads; its kernel runs with 64 at "
+                        "most");
+    s->block[0] = 64;
+    s->shared_bytes = 1 << 20;
+    refused(FGS_E_SIZE, "own: a block with 1048576 bytes of dynamic shared "
+                        "memory; its function allows");
+    s->shared_bytes = 0;
+    for (int i = 0; i < 3; i++)
+        s->cluster[i] = i ? 1 : NET_TILES;
+    refused(FGS_E_UNSUPPORTED, "own: the device has no room for a cluster of "
+                               "blocks");
+    s->cluster[0] = s->cluster[1] = s->cluster[2] = 0;
+    RIG_OK(net_compose(&net, &err), err);
+    fgs_plan_free(net.plan);
+    net.plan = NULL;
+    unload(module);
+    pop(&ctx);
+    release(0);
+}
+
+static void more_shared_memory_than_a_block_has(void **state)
+{
+    (void)state;
+    net_stage(&net, "make", net_producer(&net), in, NULL, mid)->shared_bytes =
+        300000;
+    refused(FGS_E_SIZE, "make: a block with 300000 bytes");
+}
+
 static void buffer_whose_use_is_stated_twice(void **state)
 {
     (void)state;
@@ -230,6 +311,8 @@ int main(void)
         TEST(grids_and_blocks_that_are_none),
         TEST(cluster_that_the_tiles_do_not_fill),
         TEST(buffer_whose_use_is_stated_twice),
+        TEST(launches_that_the_function_does_not_allow),
+        TEST(more_shared_memory_than_a_block_has),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
