@@ -389,21 +389,39 @@ static enum fgs__sim_state stuck(struct fgs__sim_block *b)
     return FGS__SIM_FAULTED;
 }
 
+/* Threads spin on barriers, and nothing else can happen to the block. */
+static enum fgs__sim_state spinning(struct fgs__sim_block *b)
+{
+    struct waiters n = count_waiters(b);
+    char waits[400];
+
+    fgs__sim_waits_text(b, waits, sizeof waits);
+    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED,
+                   n.first ? n.first->pc->src : NULL, b->linear, n.thread,
+                   "deadlock: all %u live threads wait, and nothing is on its "
+                   "way to the block: %s", n.live, waits);
+    b->faulted = true;
+    return FGS__SIM_FAULTED;
+}
+
 /* Instructions are counted, not time: the same run ends at the same place on
  * any host. */
 static bool over_limit(struct fgs__sim_block *b)
 {
     uint64_t limit = b->sm->cfg->limit;
+    char waits[400];
     struct waiters n;
 
     if (!limit || b->issued <= limit || !b->running)
         return false;
     n = count_waiters(b);
+    fgs__sim_waits_text(b, waits, sizeof waits);
     fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_TIMEOUT,
                    n.first ? n.first->pc->src : NULL, b->linear, n.thread,
                    "the block's warps have executed more than %llu "
-                   "instructions (FGS_SIM_LIMIT)",
-                   (unsigned long long)limit);
+                   "instructions (FGS_SIM_LIMIT)%s%s",
+                   (unsigned long long)limit, *waits ? "; there wait " : "",
+                   waits);
     b->faulted = true;
     return true;
 }
@@ -477,6 +495,16 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
             b->now_ps = t;
         if (t == due)
             continue;
+        if (due == FGS__SIM_NEVER) {
+            uint64_t issued = b->issued;
+
+            if (fgs__sim_block_spins(b))
+                return spinning(b);
+            if (b->issued != issued) { /* it looked, and ran meanwhile */
+                ready = warps_ready(b);
+                continue;
+            }
+        }
         stop = least(least(until_ps, t + WINDOW_PS), due);
         ready = run_window(b, stop);
         events = b->events;
