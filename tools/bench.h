@@ -42,6 +42,15 @@ struct bench_device {
 
 /* `threads` host threads, 0 = one a core.  Two buffers of `bytes`. */
 bool bench_open(struct bench_device *d, uint32_t threads, size_t bytes);
+bool bench_open_with(struct bench_device *d, uint32_t threads, size_t bytes,
+                     const fgs_allocator *allocator);
+/* SMs, blocks that fit on one, registers and shared bytes of a block of
+ * `threads` of the kernel. */
+bool bench_model(struct bench_device *d, unsigned threads, uint64_t *blocks,
+                 uint64_t *bytes);
+/* Allocate and free, without a look at the memory. */
+bool bench_touch_nothing(struct bench_device *d, size_t bytes,
+                         bool (*then)(void *), void *cookie);
 bool bench_load(struct bench_device *d, const char *text, const char *entry);
 void bench_unload(struct bench_device *d);
 bool bench_launch(struct bench_device *d, unsigned blocks, unsigned threads,
@@ -127,9 +136,12 @@ const struct bench_handler *bench_handlers(const struct bench_asked *a,
 bool bench_launches(const struct bench_asked *a, struct bench_device *d,
                     double *each, double *waited);
 
-/* Bytes of a large text, seconds of fgs_ptx_check and of a load. */
-bool bench_text(const struct bench_asked *a, struct bench_device *d,
-                size_t *bytes, double *check, double *load);
+/* ------------------------------------- bench_text.c, bench_memory.c -- */
+
+/* Print how fast large texts are checked and loaded; how much memory resident
+ * blocks take.  False = it could not be measured. */
+bool bench_text_rows(const struct bench_asked *a, struct json *j);
+bool bench_memory_row(const struct bench_asked *a, struct json *j);
 
 /* ------------------------------------------------------- bench_retry.c -- */
 

@@ -14,6 +14,12 @@ typedef unsigned long long dev_addr;
     X(cuCtxDestroy, "cuCtxDestroy_v2", (void *))                               \
     X(cuCtxSynchronize, "cuCtxSynchronize", (void))                            \
     X(cuMemAlloc, "cuMemAlloc_v2", (dev_addr *, size_t))                       \
+    X(cuMemFree, "cuMemFree_v2", (dev_addr))                                   \
+    X(cuFuncGetAttribute, "cuFuncGetAttribute", (int *, int, void *))          \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor,                             \
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor",                           \
+      (int *, void *, int, size_t))                                            \
+    X(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))         \
     X(cuMemsetD32, "cuMemsetD32_v2", (dev_addr, unsigned, size_t))             \
     X(cuModuleLoadDataEx, "cuModuleLoadDataEx",                                \
       (void **, const void *, unsigned, int *, void **))                       \
@@ -56,6 +62,12 @@ static bool good(struct bench_device *d, const char *what, int code)
 
 bool bench_open(struct bench_device *d, uint32_t threads, size_t bytes)
 {
+    return bench_open_with(d, threads, bytes, NULL);
+}
+
+bool bench_open_with(struct bench_device *d, uint32_t threads, size_t bytes,
+                     const fgs_allocator *allocator)
+{
     fgs_sim_config cfg = {.size = sizeof cfg};
     fgs_error err;
 
@@ -68,6 +80,7 @@ bool bench_open(struct bench_device *d, uint32_t threads, size_t bytes)
         return good(d, "fgs_sim_config_get", -1);
     }
     cfg.threads = threads;
+    cfg.allocator = allocator;
     if (fgs_sim_config_set(&cfg, NULL) < 0)
         return good(d, "fgs_sim_config_set", -1);
     return good(d, "cuInit", cu.cuInit(0)) &&
@@ -123,4 +136,34 @@ void bench_close(struct bench_device *d)
     if (d->ctx)
         cu.cuCtxDestroy(d->ctx);
     d->ctx = NULL;
+}
+
+bool bench_model(struct bench_device *d, unsigned threads, uint64_t *blocks,
+                 uint64_t *bytes)
+{
+    int regs = 0, shared = 0, fit = 0, sms = 0;
+    bool ok;
+
+    ok = good(d, "cuFuncGetAttribute",
+              cu.cuFuncGetAttribute(&regs, 4, d->kernel)) && /* NUM_REGS */
+         good(d, "cuFuncGetAttribute",
+              cu.cuFuncGetAttribute(&shared, 1, d->kernel)) &&
+         good(d, "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+              cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                  &fit, d->kernel, (int)threads, 0)) &&
+         good(d, "cuDeviceGetAttribute", /* MULTIPROCESSOR_COUNT */
+              cu.cuDeviceGetAttribute(&sms, 16, 0));
+    *blocks = (uint64_t)fit * (uint64_t)sms;
+    *bytes = (uint64_t)regs * 4 * threads + (uint64_t)shared;
+    return ok;
+}
+
+bool bench_touch_nothing(struct bench_device *d, size_t bytes,
+                         bool (*then)(void *), void *cookie)
+{
+    dev_addr at = 0;
+
+    if (!good(d, "cuMemAlloc", cu.cuMemAlloc(&at, bytes)))
+        return false;
+    return then(cookie) && good(d, "cuMemFree", cu.cuMemFree(at));
 }

@@ -1,4 +1,4 @@
-/* bench_report.c -- fgs bench: the guide's example, launches, large texts */
+/* bench_report.c -- fgs bench: the guide's example, launches */
 #include "bench.h"
 
 #include <fgs/fgs_sim.h>
@@ -184,103 +184,5 @@ bool bench_launches(const struct bench_asked *a, struct bench_device *d,
         *waited = t.wall / WAITS;
     }
     bench_unload(d);
-    return good;
-}
-
-/* --------------------------------------------------------- large texts -- */
-
-/* Text in the way of a compiler's: entries of some hundred instructions. */
-enum { ENTRIES = 400, ROUNDS = 24, ENTRY_ROOM = 24 * 560 + 1200 };
-
-static char *make_text(size_t *size)
-{
-    static const char round[] =
-        "\tld.global.f32 \t%%f%d, [%%rd4+%d];\n"
-        "\tfma.rn.f32 \t%%f%d, %%f%d, 0f3F9D70A4, %%f%d;\n"
-        "\tadd.s32 \t%%r%d, %%r%d, %d;\n"
-        "\tmul.wide.s32 \t%%rd%d, %%r%d, 4;\n"
-        "\tadd.s64 \t%%rd%d, %%rd1, %%rd%d;\n"
-        "\tsetp.ge.s32 \t%%p%d, %%r%d, %%r2;\n"
-        "\t@%%p%d bra \t$L__BB%d_%d;\n\n"
-        "\tst.global.f32 \t[%%rd%d+%d], %%f%d;\n"
-        "$L__BB%d_%d:\n";
-    size_t room = (size_t)ENTRIES * ENTRY_ROOM, n = 0;
-    char *t = malloc(room);
-    int e, k;
-
-    if (!t)
-        return NULL;
-    n += (size_t)snprintf(t, room, "//\n// a large text\n//\n\n.version 7.0\n"
-                                   ".target sm_80\n.address_size 64\n\n");
-    for (e = 0; e < ENTRIES; e++) {
-        n += (size_t)snprintf(
-            t + n, room - n,
-            "\t// .globl\t_Z6kernel%dPfPKfi\n"
-            ".visible .entry _Z6kernel%dPfPKfi(\n"
-            "\t.param .u64 _Z6kernel%dPfPKfi_param_0,\n"
-            "\t.param .u64 _Z6kernel%dPfPKfi_param_1,\n"
-            "\t.param .u32 _Z6kernel%dPfPKfi_param_2\n)\n{\n"
-            "\t.reg .pred \t%%p<%d>;\n\t.reg .f32 \t%%f<%d>;\n"
-            "\t.reg .b32 \t%%r<%d>;\n\t.reg .b64 \t%%rd<%d>;\n\n"
-            "\tld.param.u64 \t%%rd1, [_Z6kernel%dPfPKfi_param_0];\n"
-            "\tld.param.u64 \t%%rd3, [_Z6kernel%dPfPKfi_param_1];\n"
-            "\tld.param.u32 \t%%r2, [_Z6kernel%dPfPKfi_param_2];\n"
-            "\tcvta.to.global.u64 \t%%rd4, %%rd3;\n"
-            "\tmov.u32 \t%%r3, %%ctaid.x;\n\tmov.u32 \t%%r4, %%ntid.x;\n"
-            "\tmov.u32 \t%%r5, %%tid.x;\n"
-            "\tmad.lo.s32 \t%%r10, %%r3, %%r4, %%r5;\n",
-            e, e, e, e, e, ROUNDS + 2, 2 * ROUNDS + 8, ROUNDS + 16,
-            2 * ROUNDS + 16, e, e, e);
-        for (k = 0; k < ROUNDS; k++)
-            n += (size_t)snprintf(t + n, room - n, round, 2 * k + 1, 4 * k,
-                                  2 * k + 2, 2 * k + 1, 2 * k, k + 11, k + 10,
-                                  k * 7 + 1, 2 * k + 10, k + 11, 2 * k + 11,
-                                  2 * k + 10, k + 1, k + 11, k + 1, e, k,
-                                  2 * k + 11, 4 * k, 2 * k + 2, e, k);
-        n += (size_t)snprintf(t + n, room - n, "\tret;\n\n}\n");
-    }
-    *size = n;
-    return t;
-}
-
-struct text_run {
-    struct bench_device *d;
-    const char *text;
-    size_t size;
-};
-
-static bool check_text(void *cookie)
-{
-    struct text_run *r = cookie;
-
-    return fgs_ptx_check("text", r->text, r->size, NULL, NULL, NULL) == FGS_OK;
-}
-
-static bool load_text(void *cookie)
-{
-    struct text_run *r = cookie;
-    bool good = bench_load(r->d, r->text, "_Z6kernel0PfPKfi");
-
-    bench_unload(r->d);
-    return good;
-}
-
-bool bench_text(const struct bench_asked *a, struct bench_device *d,
-                size_t *bytes, double *check, double *load)
-{
-    struct text_run r = {d, NULL, 0};
-    char *text = make_text(&r.size);
-    struct bench_time t;
-    bool good;
-
-    r.text = text;
-    *bytes = r.size;
-    good = text && bench_time(a, check_text, &r, &t);
-    if (good) {
-        *check = t.cpu;
-        good = bench_time(a, load_text, &r, &t);
-        *load = t.cpu;
-    }
-    free(text);
     return good;
 }

@@ -3,6 +3,7 @@
 #include "bench_rows.h"
 #include "handoff.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,9 +21,12 @@ const char usage_bench[] =
     "\n"
     "Measure the software device on this machine: thread-instructions a\n"
     "second of small kernels on one core and on all, of the guide's example,\n"
-    "launches, and loads of PTX; and in the same run what plain C reaches.\n"
+    "launches, and loads of PTX; the memory of resident blocks; and in the\n"
+    "same run what plain C reaches.\n"
     "\"cpu\" is the rate by the CPU time used, which other programs on the\n"
-    "machine disturb less than the time that went by.\n"
+    "machine disturb less than the time that went by; \"x cpu\" is by how "
+    "much all\ncores are faster than one, by it: if no core waits and nobody "
+    "else is there.\n"
     "\n"
     "  --only NAME   one row\n"
     "  --ms N        least time of a measurement (default 200)\n"
@@ -37,6 +41,13 @@ static double clock_now(clockid_t which)
 
     clock_gettime(which, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double bench_cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
 double bench_cpu_seconds(void)
@@ -79,7 +90,7 @@ struct out {
 /* One figure pair: on one core, on all. */
 struct row {
     const char *name, *what;
-    double instr[2], cpu; /* a second; cpu: a second of CPU time, one core */
+    double instr[2], cpu[2]; /* a second, and a second of CPU time         */
     double bytes[2];
     double bound; /* what the core's cpu rate is compared with             */
     char why[700];        /* it did not run                                  */
@@ -94,7 +105,7 @@ static void json_rate(struct json *j, const char *key, double v)
 /* The share of the bound that the core reached by its CPU time, percent. */
 static double share_of(const struct row *r)
 {
-    double rate = r->cpu;
+    double rate = r->cpu[0];
 
     if (r->bytes[0] > 0)
         rate *= r->bytes[0] / r->instr[0];
@@ -112,8 +123,9 @@ static void print_row(struct out *o, const struct row *r)
         if (r->why[0])
             json_text(&o->j, "error", r->why);
         json_rate(&o->j, "core_instructions_per_s", r->instr[0]);
-        json_rate(&o->j, "core_instructions_per_cpu_s", r->cpu);
+        json_rate(&o->j, "core_instructions_per_cpu_s", r->cpu[0]);
         json_rate(&o->j, "all_instructions_per_s", r->instr[1]);
+        json_rate(&o->j, "all_instructions_per_cpu_s", r->cpu[1]);
         json_rate(&o->j, "core_bytes_per_s", r->bytes[0]);
         json_rate(&o->j, "all_bytes_per_s", r->bytes[1]);
         json_rate(&o->j, "bound_per_s", r->bound);
@@ -124,8 +136,9 @@ static void print_row(struct out *o, const struct row *r)
         printf("%-10s %s\n           %s\n", r->name, r->what, r->why);
         return;
     }
-    printf("%-10s %7.3f %7.3f %7.3f %5.2f", r->name, r->instr[0] / 1e9,
-           r->cpu / 1e9, r->instr[1] / 1e9, r->instr[1] / r->instr[0]);
+    printf("%-10s %7.3f %7.3f %7.3f %5.2f %5.2f", r->name, r->instr[0] / 1e9,
+           r->cpu[0] / 1e9, r->instr[1] / 1e9, r->instr[1] / r->instr[0],
+           bench_cores() * r->cpu[1] / r->cpu[0]);
     if (r->bytes[0] > 0)
         printf(" %6.2f %6.2f", r->bytes[0] / 1e9, r->bytes[1] / 1e9);
     else
@@ -201,8 +214,7 @@ static bool measure_kernel(struct out *o, struct bench_device *d,
     }
     r->instr[all] = count / t.wall;
     r->bytes[all] = k->bytes * count / bench_kernel_instructions(k) / t.wall;
-    if (!all)
-        r->cpu = count / t.cpu;
+    r->cpu[all] = count / t.cpu;
     return true;
 }
 
@@ -243,7 +255,7 @@ static void run_kernel(struct out *o, const struct bench_kernel *k)
     if (r.why[0])
         o->bad = true;
     if (!strcmp(k->name, "f32"))
-        o->f32 = r.cpu;
+        o->f32 = r.cpu[0];
     print_row(o, &r);
 }
 
@@ -267,8 +279,7 @@ static void run_example(struct out *o)
         }
         r.instr[all] = x.instructions * (double)x.rounds / t.wall;
         r.bytes[all] = x.bytes * (double)x.rounds / t.wall;
-        if (!all)
-            r.cpu = x.instructions * (double)x.rounds / t.cpu;
+        r.cpu[all] = x.instructions * (double)x.rounds / t.cpu;
     }
     print_row(o, &r);
 }
@@ -290,30 +301,6 @@ static void run_launches(struct out *o)
     } else {
         printf("launch     %.2f us each, %.2f us with a wait for each\n",
                each * 1e6, waited * 1e6);
-    }
-}
-
-static void run_text(struct out *o)
-{
-    struct bench_device d;
-    double check = 1, load = 1;
-    size_t bytes = 0;
-
-    if (!bench_open(&d, 1, 4096) ||
-        !bench_text(o->a, &d, &bytes, &check, &load)) {
-        failure("bench", "text: %s: error %d: %s", d.what ? d.what : "check",
-                d.code, d.log);
-        o->bad = true;
-    }
-    bench_close(&d);
-    if (o->a->json) {
-        json_number(&o->j, "text_bytes", bytes);
-        json_number(&o->j, "check_bytes_per_s", (uint64_t)(bytes / check));
-        json_number(&o->j, "load_bytes_per_s", (uint64_t)(bytes / load));
-    } else {
-        printf("text       %.1f MB/s parsed and checked, %.1f MB/s loaded "
-               "(%.1f MB)\n", bytes / check / 1e6, bytes / load / 1e6,
-               bytes / 1e6);
     }
 }
 
@@ -380,8 +367,8 @@ static void print_machine(struct out *o)
            "C with AVX2:\nf32 %.1f, int %.1f G lanes/s; memcpy %.1f GB/s read "
            "and written\n\n", load[0], o->b->vectors, o->b->peak / 1e9,
            o->b->f32 / 1e9, o->b->integer / 1e9, o->b->copy / 1e9);
-    printf("%-10s %7s %7s %7s %5s %6s %6s %5s\n", "G instr/s", "core", "cpu",
-           "all", "x", "GB/s", "all", "bound");
+    printf("%-10s %7s %7s %7s %5s %5s %6s %6s %5s\n", "G instr/s", "core",
+           "cpu", "all", "x", "x cpu", "GB/s", "all", "bound");
 }
 
 static bool known(const char *name)
@@ -392,7 +379,8 @@ static bool known(const char *name)
         if (!strcmp(k->name, name))
             return true;
     return !strcmp(name, "report") || !strcmp(name, "launch") ||
-           !strcmp(name, "text") || !strcmp(name, "handlers");
+           !strcmp(name, "text") || !strcmp(name, "memory") ||
+           !strcmp(name, "handlers");
 }
 
 static int bench(const struct bench_asked *a)
@@ -420,7 +408,9 @@ static int bench(const struct bench_asked *a)
     if (wanted(a, "launch"))
         run_launches(&o);
     if (wanted(a, "text"))
-        run_text(&o);
+        o.bad |= !bench_text_rows(a, &o.j);
+    if (wanted(a, "memory"))
+        o.bad |= !bench_memory_row(a, &o.j);
     if (wanted(a, "handlers"))
         run_handlers(&o);
     if (a->json)

@@ -148,6 +148,7 @@ static void stand_by(struct fgs__sim_device *dev)
 
     if (!has_work(dev)) {
         dev->grace = false;
+        fgs__sim_sms_trim(dev);
         pthread_cond_wait(&dev->work, lock);
         return;
     }
