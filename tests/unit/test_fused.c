@@ -255,20 +255,23 @@ static void each_broken_claim_shows(void **state)
         for (size_t i = 0; i < COUNT(row); i++) {
             struct how h = { claims[k], 2, 0, 64, 0, 200000, 0, row[i].leak };
             char *text = text_of(&h, row[i].edit), cause[200];
-            int n = 0;
+            uint64_t seed = 0;
+            bool found = false;
 
-            for (uint64_t seed = 0; seed < 20; seed++) {
+            /* Some need two warps in a certain order: rare, and not in the
+             * same seeds after a change of the software device. */
+            for (; !found && seed < 1000; seed++) {
                 int wrong = run(text, &h, seed);
 
                 snprintf(cause, sizeof cause, "%.150s%s", fault,
                          *fault ? "" : !record.code ? "words"
                          : record.code == FGS__GIVEUP_TIME ? "code 1" : "?");
-                n += wrong && strstr(cause, row[i].cause);
+                found = wrong && strstr(cause, row[i].cause);
             }
             free(text);
-            print_message("%s, %s: in %d of 20 seeds\n", h.stem, row[i].what,
-                          n);
-            if (!n)
+            print_message("%s, %s: seed %d\n", h.stem, row[i].what,
+                          (int)seed - 1);
+            if (!found)
                 fail_msg("%s: %s is not seen, but %s", h.stem, row[i].what,
                          cause);
         }
