@@ -21,6 +21,7 @@ const char usage_ptx[] =
     "  --saturate S   integers that are the sentinel: refuse, up or down\n"
     "  --tile BYTES   of a tile (default 4096)\n"
     "  --threads N    of a block (default 256)\n"
+    "  --stages N     of a pipeline's kernel, tiles in flight (default 2)\n"
     "  --json         as JSON\n"
     "\n"
     "Exit: 0 good, 1 failed (no such kernel), 2 wrong usage.\n";
@@ -204,19 +205,21 @@ int verb_ptx(int argc, char **argv)
     const char *element = "f32", *saturate = "refuse", *engine = NULL;
     const char *language = "ptx";
     char stem[64];
-    uint64_t cc = 107, tile = 0, threads = 0;
+    uint64_t cc = 107, tile = 0, threads = 0, stages = 0;
     bool json = false, all = false, compiled = false;
     struct json j = {.to = stdout};
     const struct opt table[] = {
         {"--list", OPT_FLAG, &all, 0, 0, NULL, NULL},
         {"--cc", OPT_NUMBER, &cc, 10, 999, NULL, NULL},
         {"--element", OPT_TEXT, &element, 0, 0, NULL, NULL},
-        {"--engine", OPT_TEXT, &engine, 0, 0, "report|bulk|poll|async", NULL},
+        {"--engine", OPT_TEXT, &engine, 0, 0, "report|bulk|poll|async|plain",
+         NULL},
         {"--language", OPT_TEXT, &language, 0, 0, "ptx|cuda", NULL},
         {"--compile", OPT_FLAG, &compiled, 0, 0, NULL, NULL},
         {"--saturate", OPT_TEXT, &saturate, 0, 0, SATURATE_WORDS, NULL},
         {"--tile", OPT_NUMBER, &tile, 16, 1 << 20, NULL, NULL},
         {"--threads", OPT_NUMBER, &threads, 32, 1024, NULL, NULL},
+        {"--stages", OPT_NUMBER, &stages, 1, 8, NULL, NULL},
         {"--json", OPT_FLAG, &json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -238,6 +241,7 @@ int verb_ptx(int argc, char **argv)
     d.saturate = saturate_value(saturate);
     d.tile_bytes = (uint32_t)tile;
     d.threads = (uint32_t)threads;
+    d.stages = (uint32_t)stages;
     d.language = *language == 'c' ? FGS_LANGUAGE_CUDA : FGS_LANGUAGE_PTX;
     d.stem = operands ? argv[1] : NULL;
     if (operands && engine) {

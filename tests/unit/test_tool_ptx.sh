@@ -95,6 +95,17 @@ done
     ok list_says_what_a_device_lacks ||
     not_ok list_says_what_a_device_lacks "$(grep report "$tmp/list")"
 
+# Every engine's name finds its consumer; a pipeline's text has its stages.
+for e in report bulk poll async plain; do
+    "$FGS" ptx --engine $e consume > "$tmp/out" 2> "$tmp/err" &&
+        grep -q "entry fgs_${e}_consume(" "$tmp/out" && ok engine_${e}_names ||
+        not_ok engine_${e}_names "$(head -n 1 "$tmp/err")"
+done
+"$FGS" ptx async_stages_consume > "$tmp/two" 2> "$tmp/err" &&
+    "$FGS" ptx async_stages_consume --stages 2 | cmp -s - "$tmp/two" &&
+    ! "$FGS" ptx async_stages_consume --stages 5 | cmp -s - "$tmp/two" &&
+    ok stages_are_in_the_text || not_ok stages_are_in_the_text "see ptx"
+
 printf '.version 9.4\n.target sm_107a\n.address_size 64\nbad;\n%s;\n' worse \
     > "$tmp/two.ptx"
 "$FGS" check "$tmp/two.ptx" "$tmp/good" > "$tmp/out" 2> "$tmp/err"
