@@ -19,13 +19,38 @@ static int because(char *why, const char *fmt, ...)
     return 0;
 }
 
-/* Whose chunks are stored once and whole, and never hold the sentinel.  The
- * library's kernels that do so set flags, too. */
+/* The library's kernels that do their part as writers. */
+static int is_writer(const struct fgs__stage *s)
+{
+    return s->role != FGS_ROLE_INIT && s->role != FGS_ROLE_CONSUMER;
+}
+
+/* Who never stores the sentinel as data. */
+static int is_pure(const struct fgs__stage *s, const struct fgs__access *a)
+{
+    return s->role ? s->pure : (int)(a->can >> FGS_ORDER_SENTINEL & 1);
+}
+
+/* Whose chunks are stored once and whole, and never hold the sentinel. */
 static int stores_whole(const struct fgs__stage *s, const struct fgs__access *a)
 {
-    if (!s->role)
-        return a->can >> FGS_ORDER_SENTINEL & 1;
-    return s->role != FGS_ROLE_INIT && s->role != FGS_ROLE_CONSUMER;
+    return is_pure(s, a) && (!s->role || is_writer(s));
+}
+
+/* What turns tiles around hands on what it reads: sentinels that are data, too.
+ * Those who write it stand before it. */
+static void take_pure(struct fgs__plan *p, uint32_t stage)
+{
+    struct fgs__stage *s = &p->stage[stage];
+
+    s->pure = 1;
+    if (s->role == FGS_ROLE_PRODUCER)
+        return;
+    for (uint32_t i = s->in; i < s->in_end; i++) {
+        const struct fgs__stage *from = &p->stage[p->edge[i].from];
+
+        s->pure &= is_pure(from, fgs__stage_writes(from, p->edge[i].use));
+    }
 }
 
 /* Orders of a tile: both ends in one memory synchronization domain (a fence at
@@ -54,7 +79,7 @@ static int flag_possible(const struct fgs__stage *from,
         return because(why, "%s %s", to->name,
                        to->role ? "has no kernel that polls flags (`ordered`)"
                                 : "does not say that it polls flags");
-    if (from->role ? !stores_whole(from, out)
+    if (from->role ? !is_writer(from)
                    : !(out->can >> FGS_ORDER_FLAG & 1))
         return because(why, "%s does not set flags", from->name);
     return tile_possible(from, to, why);
@@ -71,8 +96,10 @@ static int sentinel_possible(const struct fgs__stage *from,
                                 : "say that it looks for sentinels");
     if (!stores_whole(from, out))
         return because(why, "%s does not store whole chunks that never hold "
-                             "the sentinel",
-                        from->name);
+                             "the sentinel%s",
+                        from->name,
+                        from->role && is_writer(from)
+                            ? ": it hands on what it reads" : "");
     return tile_possible(from, to, why);
 }
 
@@ -158,11 +185,29 @@ static int fills_device(const struct fgs__plan *p, const struct fgs__edge *e)
     return blocks >= n && (!last || last > n - n / 8);
 }
 
+/* An edge whose writer may store the sentinel as data, NULL = none does. */
+static const struct fgs__edge *may_hold(const struct fgs__plan *p,
+                                        const struct fgs__stage *s)
+{
+    for (uint32_t i = s->in; i < s->in_end; i++) {
+        const struct fgs__edge *e = &p->edge[i];
+        const struct fgs__stage *from = &p->stage[e->from];
+
+        if (!is_pure(from, fgs__stage_writes(from, e->use)))
+            return e;
+    }
+    return NULL;
+}
+
 /* Both inputs of a library's kernel are loaded by one kernel: with an order
- * that another edge stated, only its kind is left. */
+ * that another edge stated, only its kind is left; and it looks for sentinels
+ * in both. */
 static int fits_others(const struct fgs__plan *p, const struct fgs__edge *e,
                        fgs_order o)
 {
+    if (o == FGS_ORDER_SENTINEL && p->stage[e->to].role &&
+        may_hold(p, &p->stage[e->to]))
+        return 0;
     for (uint32_t i = p->stage[e->to].in; i < p->stage[e->to].in_end; i++) {
         const struct fgs__edge *x = &p->edge[i];
 
@@ -219,6 +264,27 @@ static fgs_result take_ordered(struct fgs__stage *s, fgs_error *err)
     return FGS_OK;
 }
 
+/* A kernel that looks for sentinels would wait for ever at one that is data,
+ * whatever the order. */
+static fgs_result keep_from_data(struct fgs__plan *p, struct fgs__stage *s,
+                                 const struct fgs__edge *check, fgs_error *err)
+{
+    const struct fgs__edge *e = s->can_check ? may_hold(p, s) : NULL;
+
+    if (!e)
+        return FGS_OK;
+    if (!check && s->ordered)
+        return take_ordered(s, err);
+    return fgs__plan_broken(err, s, &p->use[e->use], UINT64_MAX,
+                            "%s looks for sentinels in buffer '%s', and %s may "
+                            "store them as data: %s",
+                            s->name, p->use[e->use].name,
+                            p->stage[e->from].name,
+                            check ? "its other input is ordered by `sentinel`"
+                                  : "it takes a kernel that does not "
+                                    "(`ordered`, engine `plain`)");
+}
+
 /* One kernel of the stage loads all its inputs. */
 static fgs_result take_kernel(struct fgs__plan *p, uint32_t stage,
                               fgs_error *err)
@@ -241,7 +307,9 @@ static fgs_result take_kernel(struct fgs__plan *p, uint32_t stage,
                                 s->name, p->use[check->use].name, "sentinel",
                                 p->use[plain->use].name,
                                 fgs__orders[plain->taken].name);
-    return plain && s->handle != s->ordered ? take_ordered(s, err) : FGS_OK;
+    if (!plain)
+        return keep_from_data(p, s, check, err);
+    return s->handle != s->ordered ? take_ordered(s, err) : FGS_OK;
 }
 
 /* ------------------------------------------------------------------ API -- */
@@ -274,6 +342,8 @@ fgs_result fgs__plan_orders(struct fgs__plan *p, fgs_error *err)
 {
     fgs_result r = FGS_OK;
 
+    for (uint32_t i = 0; i < p->stages; i++)
+        take_pure(p, i);
     for (uint32_t i = 0; r >= 0 && i < p->edges; i++)
         r = stated(p, &p->edge[i], err);
     for (uint32_t i = 0; r >= 0 && i < p->edges; i++) {

@@ -82,6 +82,7 @@ struct fgs__stage {
     fgs_triggers triggers_at;
     fgs_engine engine;         /* AUTO = none                                */
     int can_check;             /* looks for sentinels                        */
+    int pure;                  /* a library's kernel, never stores them      */
     int self, persistent;
     uint32_t tile_bytes;
     const char *assembled_by;

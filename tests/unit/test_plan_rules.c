@@ -281,6 +281,35 @@ static void order_that_a_writer_has_no_part_in(void **state)
     refused(FGS_E_PLAN, "a does not set flags", "b", "mid");
 }
 
+/* Whatever the order, a kernel that looks for sentinels waits at one that is
+ * data; and a relay hands it on. */
+static void sentinels_that_are_data(void **state)
+{
+    fgs_kernel_desc d = { .role = FGS_ROLE_RELAY, .engine = FGS_ENGINE_PLAIN };
+
+    (void)state;
+    own("a", in, mid);
+    access_of(0, 1)->can = 0;
+    net_stage(&net, "b", net_consumer(&net), mid, NULL, out);
+    for (int i = 0; i < 2; i++) {
+        net.spec.order = i ? FGS_ORDER_STREAM : FGS_ORDER_AUTO;
+        refused(FGS_E_PLAN, "b looks for sentinels in buffer 'mid', and a may "
+                            "store them as data", "b", "mid");
+    }
+    net.stage[1].ordered = net_plain(&net);
+    refused(FGS_E_DRIVER, "cuFuncLoad", NULL, NULL);
+    net.stage[1].kernel = net_kernel(&net, &d);
+    net.stage[1].ordered = NULL;
+    net_stage(&net, "c", net_consumer(&net), out, NULL,
+              net_buffer(&net, "end", 1));
+    net.spec.order = FGS_ORDER_STREAM;
+    access_of(2, 0)->order = FGS_ORDER_SENTINEL;
+    refused(FGS_E_PLAN, "b does not store whole chunks that never hold the "
+                        "sentinel: it hands on what it reads", "c", "out");
+    access_of(0, 1)->can = 1u << FGS_ORDER_SENTINEL;
+    refused(FGS_E_DRIVER, "cuFuncLoad", NULL, NULL);
+}
+
 static void wrong_sizes(void **state)
 {
     fgs_kernel *p = net_kernel(
@@ -420,6 +449,7 @@ int main(void)
         TEST(unequal_domains),
         TEST(starving_order),
         TEST(order_that_a_writer_has_no_part_in),
+        TEST(sentinels_that_are_data),
         TEST(wrong_sizes),
         TEST(padding_that_nobody_writes),
         TEST(padding_that_is_preset_and_then_filled),

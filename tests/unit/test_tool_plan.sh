@@ -262,6 +262,45 @@ for order in stream sentinel; do
         "$(member tiles) $(member unknown_tiles)"
 done
 
+# A kernel that stores the sentinel as data: whoever reads it does not look for
+# sentinels, nor does who reads what a relay makes of it.
+cat > "$tmp/minus.ptx" <<'X'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry minus(.param .u64 p_out)
+{
+    .reg .b32 %b, %t;
+    .reg .b64 %out, %at;
+    ld.param.u64 %out, [p_out];
+    mov.u32 %b, %ctaid.x;
+    mov.u32 %t, %tid.x;
+    mad.lo.u32 %t, %b, 256, %t;
+    mul.wide.u32 %at, %t, 4;
+    add.u64 %out, %out, %at;
+    mov.b32 %t, 0x80000000;
+    st.global.b32 [%out], %t;
+    ret;
+}
+X
+cat > "$tmp/minus.plan" <<'X'
+default buffer tiles 4 tile-bytes 1024
+plan bound-ms 50
+buffer a
+buffer b
+buffer out
+stage minus kernel minus.ptx minus grid 4 block 256
+    write a
+    arg buffer a
+stage turn relay a -> b
+stage use consume b -> out
+X
+for order in stream pdl auto; do
+    plan 0 "$tmp/minus.plan" --order $order &&
+        ok sentinels_are_data_by_$order ||
+        not_ok sentinels_are_data_by_$order "$(tail -n 1 "$tmp/err")"
+done
+
 # What was asked for is what is taken.
 for order in stream pdl flag sentinel; do
     plan 0 "$dir/chain20.plan" --order $order
