@@ -85,7 +85,7 @@ fgs_result fgs_record_read(const void *record, const char *kernel,
                            const char *buffer, fgs_error *err)
 {
     struct fgs__rec rec;
-    char place[96];
+    char place[96], name[2][64];
     fgs_result r;
 
     if (!record || !kernel || !buffer)
@@ -95,11 +95,14 @@ fgs_result fgs_record_read(const void *record, const char *kernel,
     if (rec.code == FGS__GIVEUP_NONE)
         return FGS_OK;
     write_place(&rec, place, sizeof place);
-    r = tell(&rec, kernel, buffer, place, err);
+    /* Names as long as those of *err: the sentence keeps its end. */
+    snprintf(name[0], sizeof name[0], "%.63s", kernel);
+    snprintf(name[1], sizeof name[1], "%.31s", buffer);
+    r = tell(&rec, name[0], name[1], place, err);
     if (!err)
         return r;
-    snprintf(err->kernel, sizeof err->kernel, "%.63s", kernel);
-    snprintf(err->buffer, sizeof err->buffer, "%.31s", buffer);
+    memcpy(err->kernel, name[0], sizeof err->kernel);
+    memcpy(err->buffer, name[1], strlen(name[1]) + 1);
     err->block = rec.block;
     err->tile = rec.tile;
     err->chunk = rec.chunk;

@@ -33,6 +33,8 @@ fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,
         return FGS_E_NULL;
     if (!info)
         return FGS_E_INVAL;
+    if (tile_bytes % 16 || (tile_bytes && tiles > SIZE_MAX / tile_bytes))
+        return FGS_E_SIZE;
     elems = tile_bytes * 8 / info->bits;
     for (uint64_t t = 0; t < tiles; t++, from += tile_bytes, to += tile_bytes) {
         for (uint64_t i = 0; i < elems; i++) {

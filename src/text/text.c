@@ -281,6 +281,8 @@ fgs_result fgs__text_of_desc(struct fgs__text *t, struct fgs__shape *shape,
     d = &all;
     if (!d->stem)
         return fgs__fail(err, FGS_E_NULL, "fgs_ptx_desc.stem is NULL");
+    if (d->reserved)
+        return fgs__fail(err, FGS_E_ABI, "fgs_ptx_desc.reserved is not zero");
     *shape = fgs__shape_default;
     shape->element = d->element;
     shape->saturate = d->saturate;
