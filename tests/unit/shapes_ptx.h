@@ -89,17 +89,22 @@
     "    @%p and.b32 %v" w ", %v" w ", 0xffff;\n"
 
 /* p_fill: the sentinel's word, for a writer that fills; else 0.  Every third
- * block is late by p_late ns. */
+ * block is late by p_late ns.  p_flags: u32 a tile of 2^p_shift bytes, set to
+ * p_round; 0 = none.  A tile of a chunk is its thread's, one of a row the
+ * block's. */
 static const char *const shapes_writer[] = {
     ".version 8.6\n"
     ".target sm_90\n"
     ".address_size 64\n"
     ".visible .entry write_boxes(.param .u64 p_in, .param .u64 p_mid,\n"
     "    .param .align 16 .b8 p_geom[80], .param .u64 p_table,\n"
-    "    .param .u32 p_fill, .param .u32 p_late)\n"
+    "    .param .u32 p_fill, .param .u32 p_late, .param .u64 p_flags,\n"
+    "    .param .u32 p_round, .param .u32 p_shift)\n"
     "{\n"
     REGISTERS
-    "    .reg .pred %filling;\n"
+    "    .reg .pred %filling, %flags, %mine;\n"
+    "    .reg .b32 %round, %shift, %tile;\n"
+    "    .reg .b64 %flag, %f;\n"
     "    .reg .b32 %fill, %y, %h, %zero, %late;\n"
     "    .reg .b64 %in, %mid, %low, %high;\n"
     "    .reg .b128 %w;\n"
@@ -108,6 +113,12 @@ static const char *const shapes_writer[] = {
     "    ld.param.u32 %fill, [p_fill];\n"
     "    ld.param.u32 %late, [p_late];\n"
     "    mov.b32 %zero, 0;\n"
+    "    ld.param.u64 %flag, [p_flags];\n"
+    "    ld.param.u32 %round, [p_round];\n"
+    "    ld.param.u32 %shift, [p_shift];\n"
+    "    setp.ne.u64 %flags, %flag, 0;\n"
+    "    setp.eq.and.u32 %mine, %shift, 4, %flags;\n"
+    "    mov.b32 %tile, 0;\n"
     BOX
     "    setp.ne.u32 %filling, %fill, 0;\n"
     "    @%filling bra L_pass;\n"
@@ -137,11 +148,30 @@ static const char *const shapes_writer[] = {
     "    add.u64 %at, %mid, %d;\n"
     "    mov.b128 %w, {%low, %high};\n"
     "    st.relaxed.gpu.global.b128 [%at], %w;\n"
+    "    shr.u32 %tile, %byte, %shift;\n"
+    "    not.pred %p, %mine;\n"
+    "    or.pred %p, %p, %filling;\n"
+    "    @%p bra L_next;\n"
+    "    fence.acq_rel.gpu;\n"
+    "    mul.wide.u32 %f, %tile, 4;\n"
+    "    add.u64 %f, %flag, %f;\n"
+    "    st.relaxed.gpu.global.u32 [%f], %round;\n"
     "L_next:\n"
     "    add.u32 %i, %i, %threads;\n"
     "    bra L_chunk;\n"
     "L_passed:\n"
-    "    @!%filling ret;\n"
+    "    @%filling bra L_filled;\n"
+    "    not.pred %p, %flags;\n"
+    "    or.pred %p, %p, %mine;\n"
+    "    @%p ret;\n"
+    "    bar.sync 0;\n"
+    "    @!%first ret;\n"
+    "    fence.acq_rel.gpu;\n"
+    "    mul.wide.u32 %f, %tile, 4;\n"
+    "    add.u64 %f, %flag, %f;\n"
+    "    st.relaxed.gpu.global.u32 [%f], %round;\n"
+    "    ret;\n"
+    "L_filled:\n"
     "    fence.acq_rel.gpu;\n"
     "    bar.sync 0;\n"
     "    bra L_trigger;\n"
@@ -268,7 +298,9 @@ static const char *const shapes_writer[] = {
  * the box, what the copy filled in too.  p_swizzle: bits of a chunk's address
  * that the swizzle turns.  What a thread other than the one that copies would
  * do to shared memory before the next copy is a read behind a barrier.
- * p_early: it waits for the writer's grid before it loads.
+ * p_early: it waits for the writer's grid before it loads; p_flags: for those
+ * of the tiles of 2^p_shift bytes that its box has a part of, as long as
+ * p_bound_ns.
  */
 static const char *const shapes_reader[] = {
     ".version 8.6\n"
@@ -279,14 +311,46 @@ static const char *const shapes_reader[] = {
     "    .param .u64 p_out, .param .align 16 .b8 p_geom[80],\n"
     "    .param .u64 p_table, .param .u32 p_sentinel,\n"
     "    .param .u32 p_swizzle, .param .u64 p_ctl, .param .u64 p_rec,\n"
-    "    .param .u64 p_bound_ns, .param .u32 p_early)\n"
+    "    .param .u64 p_bound_ns, .param .u32 p_early, .param .u64 p_flags,\n"
+    "    .param .u32 p_round, .param .u32 p_shift)\n"
     "{\n"
     REGISTERS
     "    .shared .align 8 .b64 s_bar;\n"
     "    .shared .align 4 .b32 s_bad;\n"
     READER_REGISTERS
+    "    .reg .b32 %round, %shift;\n"
+    "    .reg .b64 %flag;\n"
     READER_PARAMS
     BOX,
+    "    ld.param.u64 %flag, [p_flags];\n"
+    "    ld.param.u32 %round, [p_round];\n"
+    "    ld.param.u32 %shift, [p_shift];\n"
+    "    setp.eq.u64 %p, %flag, 0;\n"
+    "    @%p bra L_ordered;\n"
+    "    mov.b32 %i, %t;\n"
+    "L_flags:\n"
+    "    setp.ge.u32 %p, %i, %chunks;\n"
+    "    @%p bra L_flagged;\n"
+    PLACE
+    "    @%outside bra L_other;\n"
+    "    shr.u32 %x, %byte, %shift;\n"
+    "    mul.wide.u32 %d, %x, 4;\n"
+    "    add.u64 %d, %flag, %d;\n"
+    "L_flag:\n"
+    "    ld.acquire.gpu.global.u32 %x, [%d];\n"
+    "    setp.ge.u32 %p, %x, %round;\n"
+    "    @%p bra L_other;\n"
+    "    mov.u64 %now, %globaltimer;\n"
+    "    sub.u64 %now, %now, %start;\n"
+    "    setp.lt.u64 %p, %now, %bound;\n"
+    "    @%p bra L_flag;\n"
+    "L_other:\n"
+    "    add.u32 %i, %i, %threads;\n"
+    "    bra L_flags;\n"
+    "L_flagged:\n"
+    "    bar.sync 0;\n"
+    "    fence.proxy.async;\n"
+    "L_ordered:\n",
     READER_OUT
     "    @%first mbarrier.init.shared::cta.b64 [%bar], 1;\n"
     "    @%first fence.proxy.async.shared::cta;\n"

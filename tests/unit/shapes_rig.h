@@ -12,7 +12,9 @@
 
 #include <stddef.h>
 
-enum { BY_SENTINEL = 1 << FGS_ORDER_SENTINEL, THREADS = 64, LATE_NS = 20000 };
+enum { BY_SENTINEL = 1 << FGS_ORDER_SENTINEL,
+       BY_EITHER = BY_SENTINEL | 1 << FGS_ORDER_FLAG,
+       THREADS = 64, LATE_NS = 20000 };
 
 /* What the texts say in numbers. */
 _Static_assert(offsetof(struct fgs__ctl, abort) == 0, "abort");
@@ -295,7 +297,9 @@ struct pair {
     struct map map;
     uint32_t fill, late, sentinel, turn, early;
     uint64_t none;
-    fgs_arg wargs[6], rargs[10];
+    uint32_t shift;    /* of a tile's bytes                                  */
+    int flags;         /* both kernels know flags, which all tiles get       */
+    fgs_arg wargs[9], rargs[13];
     CUfunction writer, reader;
 };
 
@@ -317,11 +321,15 @@ static inline fgs_buffer *buffer(const char *name, fgs_element e,
 static inline void pass(struct pair *p)
 {
     fgs_arg w[] = { HELD(p->in), HELD(p->mid), VALUE(p->w), VALUE(p->none),
-                    VALUE(p->fill), VALUE(p->late) };
+                    VALUE(p->fill), VALUE(p->late),
+                    { .kind = FGS_ARG_FLAGS, .buffer = p->mid },
+                    { .kind = FGS_ARG_ROUND }, VALUE(p->shift) };
     fgs_arg r[] = { VALUE(p->map), HELD(p->out), VALUE(p->r), VALUE(p->none),
                     VALUE(p->sentinel), VALUE(p->turn),
                     { .kind = FGS_ARG_CTL }, { .kind = FGS_ARG_REC },
-                    { .kind = FGS_ARG_BOUND_NS }, VALUE(p->early) };
+                    { .kind = FGS_ARG_BOUND_NS }, VALUE(p->early),
+                    { .kind = FGS_ARG_FLAGS, .buffer = p->mid },
+                    { .kind = FGS_ARG_ROUND }, VALUE(p->shift) };
 
     memcpy(p->wargs, w, sizeof w);
     memcpy(p->rargs, r, sizeof r);
@@ -367,6 +375,8 @@ static inline void prepare(struct pair *p, const struct shape *s, uint32_t tile)
     p->fill = s->self ? p->sentinel : 0;
     p->turn = turn[s->swizzle];
     p->late = LATE_NS;
+    p->shift = tile == 512 ? 9 : 4;
+    p->flags = s->expected != FGS_PADDING_PRESET;
     p->writer = LOAD(&module[0], shapes_writer, 0, "write_boxes");
     p->reader = LOAD(&module[1], shapes_reader, s->rank, "read_boxes");
 }
@@ -378,16 +388,16 @@ static inline void connect(struct pair *p, uint32_t writers, uint32_t readers)
 
     p->out = buffer("out", p->s.element, readers, box_bytes(&p->r));
     pass(p);
-    s = own("write", p->writer, p->wargs, 6, writers);
+    s = own("write", p->writer, p->wargs, 9, writers);
     s->triggers = p->s.self ? FGS_TRIGGERS_FILLED : FGS_TRIGGERS_START;
     net.access[0][0] = (fgs_access){ .buffer = p->in, .box = &p->wbox };
     net.access[0][1] = (fgs_access){ .buffer = p->mid, .write = 1,
-                                     .can = BY_SENTINEL, .box = &p->wbox,
+                                     .can = BY_EITHER, .box = &p->wbox,
                                      .padding = p->s.written };
-    s = own("read", p->reader, p->rargs, 10, readers);
+    s = own("read", p->reader, p->rargs, 13, readers);
     s->waits = FGS_WAITS_LAST;
     s->shared_bytes = box_bytes(&p->r);
-    net.access[1][0] = (fgs_access){ .buffer = p->mid, .can = BY_SENTINEL,
+    net.access[1][0] = (fgs_access){ .buffer = p->mid, .can = BY_EITHER,
                                      .box = &p->rbox,
                                      .padding = p->s.expected };
     net.access[1][1] = (fgs_access){ .buffer = p->out, .write = 1 };
@@ -455,7 +465,8 @@ static inline void run(struct pair *p, fgs_order o, uint32_t seed,
     RIG_OK(fgs_buffer_write(p->in, 0, in, bytes, &err), err);
     RIG_OK(fgs_buffer_write(p->out, 0, got, (uint64_t)one * readers, &err),
            err);
-    net_run(&net, NULL, 2);
+    /* One alone: no round before it leaves what would do. */
+    net_run(&net, NULL, 2 - seed % 2);
     RIG_OK(fgs_buffer_read(p->out, 0, got, (uint64_t)one * readers, &err), err);
     if (p->s.written == FGS_PADDING_WRITTEN)
         check_padding(p);
@@ -477,6 +488,8 @@ static inline void by_each_order(struct pair *p, const uint32_t *box)
         run(p, FGS_ORDER_SENTINEL, seed, box);
         run(p, FGS_ORDER_PDL, seed + 10, box);
         run(p, FGS_ORDER_STREAM, seed + 20, box);
+        if (p->flags)
+            run(p, FGS_ORDER_FLAG, seed + 30, box);
     }
 }
 

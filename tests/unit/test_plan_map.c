@@ -4,7 +4,7 @@
  */
 #include "shapes_rig.h"
 
-enum { SLOTS = 3 };
+enum { SLOTS = 3, ORDERS = 4 };
 
 /* Rows of 30 f32, written two by two, read by swizzled boxes of 16 x 4. */
 static const struct shape shape = {
@@ -135,6 +135,7 @@ static void order(struct pair *p, fgs_order o)
 }
 
 static const fgs_order orders[] = { FGS_ORDER_SENTINEL, FGS_ORDER_PDL,
+                                    FGS_ORDER_FLAG,
                                     FGS_ORDER_STREAM };
 
 static void map_follows_the_slots_of_a_run(void **state)
@@ -143,7 +144,7 @@ static void map_follows_the_slots_of_a_run(void **state)
 
     (void)state;
     prepare_turns(&p);
-    for (uint32_t o = 0; o < 3; o++) {
+    for (uint32_t o = 0; o < ORDERS; o++) {
         order(&p, orders[o]);
         for (uint32_t i = 1; i < 4; i++) {
             write_slots(&p, 10 * i + o);
@@ -203,7 +204,7 @@ static void map_follows_the_slots_of_an_explicit_graph(void **state)
 
     (void)state;
     prepare_turns(&p);
-    for (uint32_t o = 0; o < 3; o++) {
+    for (uint32_t o = 0; o < ORDERS; o++) {
         order(&p, orders[o]);
         assert_int_equal(more.create(&graph, 0), 0);
         RIG_OK(fgs_plan_graph(net.plan, graph, NULL, 0, SLOTS, NULL, &err),

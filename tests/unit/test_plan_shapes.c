@@ -218,7 +218,7 @@ static void prepare_rows(struct pair *p, fgs_element e, const uint32_t *order,
     connect(p, TOKENS, picked);
     for (int i = 0; i < 2; i++) {
         net.access[i][!i] = (fgs_access){ .buffer = p->mid, .write = !i,
-                                          .can = BY_SENTINEL,
+                                          .can = BY_EITHER,
                                           .table = table[i],
                                           .tables = count[i] };
         net.access[i][2] = (fgs_access){ .buffer = p->table[i],
@@ -277,6 +277,8 @@ static void prepare_cluster(struct pair *p, uint32_t *pick)
     net.access[0][1].tables = 0;
     net.stage[1].function = LOAD(&module[2], shapes_cluster_reader, 0,
                                  "read_boxes");
+    net.stage[1].arg_count = 10; /* it knows no flags */
+    p->flags = 0;
     net.stage[1].cluster[0] = 2;
     net.stage[1].cluster[1] = net.stage[1].cluster[2] = 1;
 }
