@@ -343,6 +343,17 @@ static uint32_t writers(const struct fgs__plan *p, uint32_t use)
     return n;
 }
 
+fgs_result fgs__plan_drop_edges(struct fgs__plan *p, fgs_error *err)
+{
+    fgs_result r = FGS_OK;
+
+    for (uint32_t i = 0; r >= 0 && i < p->uses; i++) {
+        if (writers(p, i) > 1)
+            r = drop_edges(p, i, err);
+    }
+    return r;
+}
+
 /* Each block has an entry of a table, or a box; fewer blocks loop over them. */
 static fgs_result check_blocks(const struct fgs__plan *p,
                                const struct fgs__stage *s, fgs_error *err)

@@ -74,6 +74,8 @@ static void all_edges(struct fgs__plan *p)
 static fgs_result place(struct fgs__plan *p, uint32_t *rank, uint32_t *before,
                         fgs_error *err)
 {
+    memset(rank, 0xff, p->stages * sizeof *rank);
+    memset(before, 0, p->stages * sizeof *before);
     for (uint32_t i = 0; i < p->edges; i++)
         before[p->edge[i].to]++;
     for (uint32_t n = 0; n < p->stages; n++) {
@@ -173,8 +175,11 @@ fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err)
     r = p->edge && rank && before && sorted ? FGS_OK : fgs__nomem(err);
     if (r >= 0) {
         all_edges(p);
-        memset(rank, 0xff, p->stages * sizeof *rank);
         r = place(p, rank, before, err);
+        if (r == FGS_E_PLAN) { /* a cycle of buffers need not be one of tiles */
+            r = fgs__plan_drop_edges(p, err);
+            r = r < 0 ? r : place(p, rank, before, err);
+        }
     } else {
         p->edges = 0;
     }

@@ -297,6 +297,8 @@ fgs_result fgs__plan_edges(struct fgs__plan *p, fgs_error *err);
  * FGS_E_MISMATCH for blocks that no table or box has something for.  Edges
  * whose ends share no tile are dropped. */
 fgs_result fgs__plan_cover(struct fgs__plan *p, fgs_error *err);
+/* Those edges alone, for stages in any order. */
+fgs_result fgs__plan_drop_edges(struct fgs__plan *p, fgs_error *err);
 /* Does one block at most read each tile?  0 = no, *tile is one; or an error. */
 int fgs__plan_reads_once(struct fgs__plan *p, uint32_t use, uint64_t *tile,
                          fgs_error *err);

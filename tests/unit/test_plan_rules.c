@@ -85,6 +85,33 @@ static void cycle(void **state)
     refused(FGS_E_PLAN, "cycle", NULL, NULL);
 }
 
+static void halves(uint32_t stage, uint64_t read, uint64_t write)
+{
+    access_of(stage, 0)->first = read;
+    access_of(stage, 1)->first = write;
+    net.stage[stage].grid[0] = NET_TILES / 2;
+}
+
+/* Each of a and b reads the half that the other one does not write. */
+static void halves_of_two_buffers_are_no_cycle(void **state)
+{
+    const uint64_t half = NET_TILES / 2;
+
+    (void)state;
+    own("a", mid, out);
+    own("b", out, mid);
+    own("c", in, mid);
+    own("d", in, out);
+    halves(0, half, 0);
+    halves(1, half, 0);
+    halves(2, 0, half);
+    halves(3, 0, half);
+    refused(FGS_E_DRIVER, "cuFuncLoad", NULL, NULL);
+    halves(0, 0, 0);
+    halves(1, 0, 0);
+    refused(FGS_E_PLAN, "cycle", NULL, NULL);
+}
+
 static void buffer_read_and_written_by_one_stage(void **state)
 {
     (void)state;
@@ -433,6 +460,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(cycle),
+        TEST(halves_of_two_buffers_are_no_cycle),
         TEST(buffer_read_and_written_by_one_stage),
         TEST(tile_that_two_stages_write),
         TEST(tile_that_two_blocks_write),
