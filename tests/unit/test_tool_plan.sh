@@ -1,13 +1,10 @@
 #!/bin/sh
 # test_tool_plan.sh -- fgs plan on the software device: examples, orders, faults
-#
-# FGS_PLAN_SEEDS="1 2 3" is the seeds that every example is run with.
 . tests/lib.sh
 FGS_PROVIDER=sim
 export FGS_PROVIDER
 python=$(command -v python3)
 dir=tools/examples/plans
-seeds=${FGS_PLAN_SEEDS:-"1 2"}
 
 same()
 {
@@ -28,14 +25,6 @@ plan()
     [ $got = "$want" ] && return 0
     echo "    fgs plan run $*: exit $got: $(tail -n 1 "$tmp/err")"
     return 1
-}
-# orders FILE: those that every edge of it can have
-orders()
-{
-    case $1 in
-    *own.plan) echo stream pdl auto ;;
-    *) echo stream pdl flag sentinel auto ;;
-    esac
 }
 
 # ------------------------------------------------------- the comparison --
@@ -195,29 +184,6 @@ grep -q 'turn.cu: FGS_NVRTC hides it' "$tmp/err" &&
         "$(tail -n 1 "$tmp/err")"
 
 # ------------------------------------------------------------- examples --
-# One digest for each example, whatever the order, the overlap and the seed.
-for f in "$dir"/*.plan; do
-    name=$(basename "$f" .plan)
-    n=0
-    : > "$tmp/digests"
-    for order in $(orders "$f"); do
-        for overlap in 1 0; do
-            for seed in $seeds; do
-                n=$((n + 1))
-                FGS_SIM_OVERLAP=$overlap FGS_SIM_SEED=$seed plan 0 "$f" \
-                    --order "$order" ||
-                    not_ok "$name" "$order, overlap $overlap, seed $seed"
-                member digest >> "$tmp/digests"
-            done
-        done
-    done
-    same "${name}_has_one_digest" "$n" \
-        "$(sort "$tmp/digests" | uniq -c | awk '{ print $1 }')"
-    [ "$(member tiles)" -gt 0 ] && [ "$(member unknown_tiles)" = 0 ] &&
-        ok "${name}_is_verified_whole" ||
-        not_ok "${name}_is_verified_whole" "$(member unknown_tiles) unknown"
-done
-
 # Those by a model in Python of the values, the doubling and the turns.
 while read -r name model; do
     plan 0 "$dir/$name.plan"
