@@ -394,6 +394,12 @@ static int meant(const struct fgs__plan *p, const struct fgs__edge *e)
     return 0;
 }
 
+static int read_port(const struct fgs__plan *p, const struct edges *e,
+                     const struct fgs__edge *x, uint32_t round)
+{
+    return port(e, node_of(p, x->from, round), node_of(p, x->to, round));
+}
+
 fgs_result fgs__graph_verify(struct fgs__builder *b, uint32_t rounds,
                              fgs_error *err)
 {
@@ -402,19 +408,22 @@ fgs_result fgs__graph_verify(struct fgs__builder *b, uint32_t rounds,
     fgs_result r = read_edges(b, &e, err);
 
     for (uint32_t i = 0; r >= 0 && i < p->edges; i++) {
-        struct fgs__edge *x = &p->edge[i];
+        const struct fgs__edge *x = &p->edge[i];
 
         for (uint32_t round = 0; r >= 0 && round < rounds; round++) {
-            x->graph_port = port(&e, node_of(p, x->from, round),
-                                 node_of(p, x->to, round));
-            if (meant(p, x) && x->graph_port != meant(p, x))
+            int got = read_port(p, &e, x, round);
+
+            if (meant(p, x) && got != meant(p, x))
                 r = fgs__fail(err, FGS_E_DRIVER,
                               "the graph has no programmatic edge of port %d "
                               "from %s to %s, round %u (port %d was read)",
                               meant(p, x), p->stage[x->from].name,
-                              p->stage[x->to].name, round, x->graph_port);
+                              p->stage[x->to].name, round, got);
         }
     }
+    /* Those of a graph that is not what was meant are not told. */
+    for (uint32_t i = 0; r >= 0 && i < p->edges; i++)
+        p->edge[i].graph_port = read_port(p, &e, &p->edge[i], rounds - 1);
     fgs__free(&p->dev->alloc, e.from);
     fgs__free(&p->dev->alloc, e.to);
     fgs__free(&p->dev->alloc, e.data);

@@ -259,6 +259,67 @@ static CUresult fake_cuModuleLoadData(CUmodule *module, const void *image)
     return r;
 }
 
+/* ------------------------------------- calls of graphs, with edge data -- */
+
+/* Those of driver 12.3, whose names have an older signature, too. */
+enum { EDGE_DATA = 12030 };
+static CUresult (*real_add)(CUgraph, const CUgraphNode *, const CUgraphNode *,
+                            const CUgraphEdgeData *, size_t);
+static CUresult (*real_edges)(CUgraph, CUgraphNode *, CUgraphNode *,
+                              CUgraphEdgeData *, size_t *);
+static CUresult (*real_info)(CUstream, CUstreamCaptureStatus *, cuuint64_t *,
+                             CUgraph *, const CUgraphNode **,
+                             const CUgraphEdgeData **, size_t *);
+
+static CUresult fake_add(CUgraph graph, const CUgraphNode *from,
+                         const CUgraphNode *to, const CUgraphEdgeData *data,
+                         size_t count)
+{
+    CUresult r = turn("cuGraphAddDependencies");
+
+    return r != CUDA_SUCCESS ? r : real_add(graph, from, to, data, count);
+}
+
+static CUresult fake_edges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
+                           CUgraphEdgeData *data, size_t *count)
+{
+    CUresult r = turn("cuGraphGetEdges");
+
+    return r != CUDA_SUCCESS ? r : real_edges(graph, from, to, data, count);
+}
+
+static CUresult fake_info(CUstream stream, CUstreamCaptureStatus *status,
+                          cuuint64_t *id, CUgraph *graph,
+                          const CUgraphNode **deps,
+                          const CUgraphEdgeData **data, size_t *count)
+{
+    CUresult r = turn("cuStreamGetCaptureInfo");
+
+    return r != CUDA_SUCCESS
+        ? r : real_info(stream, status, id, graph, deps, data, count);
+}
+
+/* The fake one in the place of the real one, which is kept. */
+static void with_edge_data(const char *name, void **pfn)
+{
+    const struct {
+        const char *name;
+        void *keep;
+        void (*fn)(void);
+    } calls[] = {
+        { "cuGraphAddDependencies", &real_add, (void (*)(void))fake_add },
+        { "cuGraphGetEdges", &real_edges, (void (*)(void))fake_edges },
+        { "cuStreamGetCaptureInfo", &real_info, (void (*)(void))fake_info },
+    };
+
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(calls[i].name, name) || !*pfn)
+            continue;
+        memcpy(calls[i].keep, pfn, sizeof *pfn);
+        memcpy(pfn, &calls[i].fn, sizeof *pfn);
+    }
+}
+
 /* -------------------------------------------------------------- lookup -- */
 
 #define ROW(name, fn) { #name, (void (*)(void))fn }
@@ -285,6 +346,8 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
                              cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status)
 {
+    CUresult r;
+
     fake_state();
     *pfn = NULL;
     if (status)
@@ -299,5 +362,8 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
             *status = CU_GET_PROC_ADDRESS_SUCCESS;
         return CUDA_SUCCESS;
     }
-    return real_get(symbol, pfn, version, flags, status);
+    r = real_get(symbol, pfn, version, flags, status);
+    if (r == CUDA_SUCCESS && version >= EDGE_DATA)
+        with_edge_data(symbol, pfn);
+    return r;
 }
