@@ -382,6 +382,7 @@ static bool add_rows(struct bench *b, const struct handoff_protocol *p)
             struct row *row = &b->rows[b->row_count];
 
             row->form.p = p;
+            row->form.works = b->a->spread != 0;
             row->form.threads = choice(b->a->threads, 32, t);
             row->form.loads = choice(b->a->loads, 1, l);
             if (!row->form.threads || !row->form.loads)

@@ -36,6 +36,7 @@ enum { HANDOFF_PROTOCOLS = 6 };
 struct handoff_form {
     const struct handoff_protocol *p;
     int threads, loads;
+    bool works;                  /* before a send, see --spread              */
 };
 /* Its lowest compute capability times ten. */
 int handoff_cc(const struct handoff_form *f);

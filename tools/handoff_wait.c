@@ -105,6 +105,15 @@ static void put_check(struct text *t, int k)
 }
 
 /* What is sent next: the words that came, plus 1. */
+static void put_next(struct text *t, int k)
+{
+    int i;
+
+    for (i = 0; i < t->chunks * 4; i++)
+        put(t, "add.u32 %e#, %w#, 1;\n", i, put_word(t, k, 0) + i);
+    put_pack(t);
+}
+
 static void put_take(struct text *t, int k)
 {
     int i, w;
@@ -118,9 +127,8 @@ static void put_take(struct text *t, int k)
                 w + 1, w + 2, w + 3, i * 512 - HANDOFF_TILE);
         }
     }
-    for (i = 0; i < t->chunks * 4; i++)
-        put(t, "add.u32 %e#, %w#, 1;\n", i, put_word(t, k, 0) + i);
-    put_pack(t);
+    if (t->form->p->kind != HANDOFF_POLL)
+        put_next(t, k);
     put(t, "mov.u32 %live, #;\n", ((1 << t->form->loads) - 1) & ~(1 << k));
 }
 
@@ -167,6 +175,9 @@ void put_receive(struct text *t)
     put(t, "L_poll:\n");
     for (k = 0; k < loads; k++) {
         put_check(t, k);
+        /* while it is looked at: nothing is left to do when it is valid */
+        if (t->form->p->kind == HANDOFF_POLL)
+            put_next(t, k);
         put(t, "@!%p_bad bra L_take#;\n", k);
         put_issue(t, k);
         put(t, "add.u32 %tries, %tries, 1;\n");
