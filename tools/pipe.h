@@ -21,6 +21,7 @@ struct pipe_device {
     int sms, shared, block_shared; /* bytes of an SM, most of a block        */
     char why[1024];             /* what failed last                          */
     char assembled_by[16];
+    fgs_language language;      /* of what pipe_load loads                   */
 };
 
 enum { PIPE_PARAMS = 40, PIPE_NAME = 32 };

@@ -157,8 +157,9 @@ bool pipe_load_image(struct pipe_device *d, const void *image,
            TRY(d, cuFuncSetAttribute, (k->function, CARVEOUT, 100));
 }
 
-bool pipe_load_text(struct pipe_device *d, const char *name, const char *text,
-                    const char *entry, struct pipe_kernel *k)
+/* `names` is a text that has the names of the parameters of `text`. */
+static bool load(struct pipe_device *d, const char *name, const char *names,
+                 const char *text, const char *entry, struct pipe_kernel *k)
 {
     void *cubin = NULL;
     bool is_good;
@@ -167,12 +168,18 @@ bool pipe_load_text(struct pipe_device *d, const char *name, const char *text,
     snprintf(k->entry, sizeof k->entry, "%s", entry);
     text_word(text, ".version", k->version, sizeof k->version);
     text_word(text, ".target", k->target, sizeof k->target);
-    is_good = read_params(d, k, text) && assemble(d, name, text, &cubin) &&
+    is_good = read_params(d, k, names) && assemble(d, name, text, &cubin) &&
               pipe_load_image(d, cubin ? cubin : text, entry, k);
     free(cubin);
     if (!is_good)
         pipe_unload(d, k);
     return is_good;
+}
+
+bool pipe_load_text(struct pipe_device *d, const char *name, const char *text,
+                    const char *entry, struct pipe_kernel *k)
+{
+    return load(d, name, text, text, entry, k);
 }
 
 static char *expand(struct pipe_device *d, const fgs_ptx_desc *desc)
@@ -212,17 +219,39 @@ char *pipe_text(struct pipe_device *d, const fgs_ptx_desc *desc)
     return text;
 }
 
+/* The PTX that NVRTC makes of the twin, which has the text's parameters. */
+static char *compile(struct pipe_device *d, const fgs_ptx_desc *desc)
+{
+    fgs_ptx_desc all = *desc;
+    size_t size = 1 << 20;
+    char *text = malloc(size);
+    fgs_error err = {.text = "no memory"};
+
+    all.size = sizeof all;
+    if (!all.cc)
+        all.cc = d->info.cc;
+    all.ptx_dir = getenv("FGS_PTX_DIR");
+    if (text && fgs_ptx_compile(&all, text, &size, &err) == FGS_OK)
+        return text;
+    snprintf(d->why, sizeof d->why, "%s", err.text);
+    free(text);
+    return NULL;
+}
+
 bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
                struct pipe_kernel *k)
 {
-    char entry[80], *text = pipe_text(d, desc);
-    bool is_good;
+    char entry[80], *text = pipe_text(d, desc), *twin = NULL;
+    bool is_cuda = d->language == FGS_LANGUAGE_CUDA, is_good;
 
     memset(k, 0, sizeof *k);
-    if (!text)
-        return false;
+    if (text && is_cuda)
+        twin = compile(d, desc);
+    is_good = text && (twin || !is_cuda);
     snprintf(entry, sizeof entry, "fgs_%s", desc->stem);
-    is_good = pipe_load_text(d, desc->stem, text, entry, k);
+    if (is_good)
+        is_good = load(d, desc->stem, text, twin ? twin : text, entry, k);
+    free(twin);
     free(text);
     return is_good;
 }

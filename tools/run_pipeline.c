@@ -62,6 +62,8 @@ static const char usage_tail[] =
     "  --count N            values (default: all of the tiles)\n"
     "  --bound-ms N         time bound of each wait loop (default 2000)\n"
     "  --max-tries N        bound on tries of each wait loop (default none)\n"
+    "  --language ptx|cuda  the kernels in PTX (default), or their twins in\n"
+    "                       CUDA C++; full-empty and cta-pair have none\n"
     "  --json               the result as JSON\n"
     "\n"
     "Exit: 0 verified, 1 failed, 2 wrong usage, 77 no such device.\n";
@@ -279,6 +281,7 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
         {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,
          NULL},
         {"--max-tries", OPT_NUMBER, &a->max_tries, 0, UINT64_MAX, NULL, NULL},
+        {"--language", OPT_TEXT, &a->language, 0, 0, "ptx|cuda", NULL},
         {"--json", OPT_FLAG, &a->json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -312,9 +315,10 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
 
 int run_pipeline(int argc, char **argv)
 {
-    struct pipeline_asked a = {.element_name = "f32", .tile_bytes = TILE_BYTES,
-                               .threads = 256, .tiles = 64, .rounds = 1,
-                               .seed = 1, .bound_ms = 2000};
+    struct pipeline_asked a = {.language = "ptx", .element_name = "f32",
+                               .tile_bytes = TILE_BYTES, .threads = 256,
+                               .tiles = 64, .rounds = 1, .seed = 1,
+                               .bound_ms = 2000};
     struct pipeline_done d = {.alive = -1};
     const struct pipeline_row *row = NULL;
     int i, code;

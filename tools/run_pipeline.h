@@ -25,7 +25,7 @@ struct pipeline_asked {
     fgs_element element;
     uint64_t ordinal, stages, tiles, tile_bytes, threads, rounds, seed, blocks;
     uint64_t work_ns, bound_ms, max_tries, bins, count;
-    const char *width_text, *values;
+    const char *width_text, *values, *language;
     float width;
     bool seed_given, blocks_given, tiles_given, json;
     /* of --inject: the producer's text, and where                           */

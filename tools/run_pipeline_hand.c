@@ -38,6 +38,8 @@ bool pipeline_open(const struct pipeline_asked *a, struct pipe_device *dev,
     if (d->code)
         return false;
     d->open = true;
+    if (*a->language == 'c')
+        dev->language = FGS_LANGUAGE_CUDA;
     d->cc = dev->info.cc;
     snprintf(d->provider, sizeof d->provider, "%s", dev->provider);
     snprintf(d->device, sizeof d->device, "%s", dev->info.name);

@@ -34,6 +34,23 @@ for p in global global_gpu direct; do
     run "histogram_$p" --pipeline histogram --seed 3 --private $p
 done
 
+# Their twins leave the same bits.
+if [ -f "$TC/lib/libnvrtc.so.13" ]; then
+    export FGS_NVRTC="$TC/lib/libnvrtc.so.13"
+    run histogram_twin --pipeline histogram --seed 3 --language cuda
+    digest=$plan
+    run double_buffer_twin --pipeline double-buffer --language cuda
+    ! grep -q '^engine.*PTX 8.3 ' "$tmp/out" && ok twin_is_compiled ||
+        not_ok twin_is_compiled "$(grep engine "$tmp/out")"
+    for e in bulk report; do
+        run "retry_warp_twin_by_$e" --pipeline retry-warp --engine $e \
+            --language cuda
+        run "fused_twin_by_$e" --pipeline fused --engine $e --language cuda
+    done
+else
+    skip twins_of_pipelines "no NVRTC; make toolchain gets it"
+fi
+
 # refuse NAME WORDS OPTIONS...: exit 1 or 2 and a sentence
 refuse()
 {
