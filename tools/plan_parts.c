@@ -321,10 +321,16 @@ fgs_result plan_parts_make(struct plan_parts *p, const struct plan_file *f,
     p->stages = calloc(f->stage_count, sizeof *p->stages);
     if (!p->buffers || !p->uses || !p->stages)
         return no_memory(err);
-    for (i = 0; i < f->buffer_count && r == FGS_OK; i++)
+    for (i = 0; i < f->buffer_count && r == FGS_OK; i++) {
         r = make_buffer(p, i, err);
-    for (i = 0; i < f->stage_count && r == FGS_OK; i++)
+        if (r < 0) /* so that it has a place in the file */
+            snprintf(err->buffer, sizeof err->buffer, "%s", f->buffers[i].name);
+    }
+    for (i = 0; i < f->stage_count && r == FGS_OK; i++) {
         r = describe_stage(p, asked, &f->stages[i], &p->stages[i], err);
+        if (r < 0)
+            snprintf(err->kernel, sizeof err->kernel, "%s", f->stages[i].name);
+    }
     drop_defaults(p);
     p->spec.size = sizeof p->spec;
     p->spec.stages = p->stages;

@@ -33,6 +33,8 @@ enum { ARG_ROWS = sizeof plan_args / sizeof plan_args[0] };
 
 /* ---------------------------------------------------------------- names -- */
 
+enum { NAME_MOST = 31 }; /* of a stage or buffer of a plan */
+
 static void place_of(const struct plan_reader *r, const struct plan_token *t,
                      struct plan_place *to)
 {
@@ -58,6 +60,10 @@ static const struct plan_token *new_name(struct plan_reader *r,
                    "%s: \"%s\" is no name: a letter, then letters, digits, "
                    "\"_\", \"-\", \".\"",
                    what, t->text);
+        return NULL;
+    }
+    if (strlen(t->text) > NAME_MOST) {
+        plan_wrong(r, t, "%s: a name has %d letters at most", what, NAME_MOST);
         return NULL;
     }
     return t;

@@ -213,6 +213,20 @@ for f in chain20 diamond moe; do
         "$(sort "$tmp/digests" | uniq -c | awk '{ print $1 }')"
 done
 
+# What stands in the way of a stage or buffer has its place.
+printf 'buffer a\nbuffer b\n  stage s kernel no.ptx e grid 16 block 32\nread a\n' \
+    > "$tmp/no.plan"
+plan 1 "$tmp/no.plan"
+grep -q 'no.plan:3:9: .*no.ptx: No such file' "$tmp/err" &&
+    ok file_of_a_kernel_has_its_place ||
+    not_ok file_of_a_kernel_has_its_place "$(tail -n 1 "$tmp/err")"
+printf 'buffer a\nbuffer b tile-bytes 1048576\nstage s produce a -> b\n' \
+    > "$tmp/no.plan"
+plan 1 "$tmp/no.plan"
+grep -q 'no.plan:3:7: a tile of 1048576 bytes' "$tmp/err" &&
+    ok tile_that_no_block_holds_has_its_place ||
+    not_ok tile_that_no_block_holds_has_its_place "$(tail -n 1 "$tmp/err")"
+
 # A producer's table says what it reads and what it writes.
 cat > "$tmp/table.plan" <<'X'
 default buffer tiles 4

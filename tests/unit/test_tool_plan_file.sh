@@ -46,6 +46,8 @@ line buffer_needs_a_name '7: buffer: its name is missing' buffer
 line stage_needs_a_name '6: stage: its name is missing' stage
 line name_is_a_name '8: buffer: "a+b" is no name' 'buffer a+b'
 line name_begins_with_a_letter '8: buffer: "->" is no name' 'buffer ->'
+line name_has_31_letters '8: buffer: a name has 31 letters at most' \
+    'buffer a123456789b123456789c123456789d1'
 line buffer_twice_names_the_first \
     '8: buffer "b": is there already, from line 2' 'buffer b'
 line stage_twice_names_the_first \
