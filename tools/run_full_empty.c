@@ -96,12 +96,14 @@ static bool make(const struct pipeline_asked *a, struct chain *c,
     uint64_t rows = 64ull * c->rows;
     const char *second = a->engine == FGS_ENGINE_REPORT ? "gemm_report_stage"
                                                         : "gemm_bulk_stage";
+    const char *first = a->product && !strcmp(a->product, "wgmma")
+                            ? "gemm_wgmma_stage" : "gemm_warp_stage";
 
     if (!make_values(a, c))
         return pipeline_failed(d, FGS_E_NOMEM, "no memory for %" PRIu32
                                " rows of boxes", c->rows);
     if (!load(c, "sentinel_fill", &c->fill) ||
-        !load(c, "gemm_warp_stage", &c->first) ||
+        !load(c, first, &c->first) ||
         !load(c, second, &c->second) ||
         !pipe_memory(&c->d, &c->in, rows * DEPTH * 2) ||
         !pipe_memory(&c->d, &c->mid, rows * MIDDLE * 2) ||

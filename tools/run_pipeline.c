@@ -20,7 +20,8 @@ static const struct pipeline_row rows[] = {
     {"cta-pair", ASK_SHAPE | ASK_INJECT | ASK_ROUNDS | ASK_WORK,
      0, cta_pair_check, cta_pair_run},
     {"full-empty",
-     ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE | ASK_INJECT,
+     ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE | ASK_INJECT |
+         ASK_PRODUCT,
      FULL_EMPTY_BOX, full_empty_check, full_empty_run},
     {"retry-warp",
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |
@@ -53,6 +54,8 @@ static const char usage_tail[] =
     "  --claim HOW          how a block of `fused` gets its next tile: by\n"
     "                       its index (fixed, default), or by taking over a\n"
     "                       block that has not begun (launch-control; 10.0)\n"
+    "  --product BY         the first product of full-empty by mma (default)\n"
+    "                       or by wgmma (on 9.0, a GPU)\n"
     "  --bins N             of a histogram (default 100)\n"
     "  --width W            of a bin (default 10)\n"
     "  --private WHERE      a block's histogram: shared (default), global,\n"
@@ -249,6 +252,7 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
         {"--slow-producer", ASK_WORK}, {"--bins", ASK_BINS},
         {"--width", ASK_BINS}, {"--private", ASK_BINS}, {"--count", ASK_BINS},
         {"--values", ASK_BINS}, {"--claim", ASK_CLAIM},
+        {"--product", ASK_PRODUCT},
     };
     static const struct verb verb = {"run", NULL, "", NULL};
     const char *name = NULL;
@@ -276,6 +280,7 @@ static int ask(int argc, char **argv, struct pipeline_asked *a,
          &given[13]},
         {"--claim", OPT_TEXT, &a->claim, 0, 0, "fixed|launch-control",
          &given[14]},
+        {"--product", OPT_TEXT, &a->product, 0, 0, "mma|wgmma", &given[15]},
         {"--tiles", OPT_NUMBER, &a->tiles, 1, 1 << 24, NULL, &a->tiles_given},
         {"--seed", OPT_NUMBER, &a->seed, 0, UINT64_MAX, NULL, &a->seed_given},
         {"--bound-ms", OPT_NUMBER, &a->bound_ms, 1, UINT64_MAX / 1000000, NULL,

@@ -14,12 +14,13 @@ enum {
     ASK_STAGES = 1 << 0, ASK_ELEMENT = 1 << 1, ASK_SHAPE = 1 << 2,
     ASK_INJECT = 1 << 3, ASK_ROUNDS = 1 << 4, ASK_BLOCKS = 1 << 5,
     ASK_ENGINE = 1 << 6, ASK_BINS = 1 << 7, ASK_WORK = 1 << 8,
-    ASK_THREADS = 1 << 9, ASK_CLAIM = 1 << 10
+    ASK_THREADS = 1 << 9, ASK_CLAIM = 1 << 10, ASK_PRODUCT = 1 << 11
 };
 
 struct pipeline_asked {
     const fgs_pipeline_info *info;
     const char *provider, *engine_name, *element_name, *inject, *private_name;
+    const char *product; /* by which instruction `full-empty` multiplies     */
     const char *claim; /* how a block of `fused` comes to its next tile      */
     fgs_engine engine;
     fgs_element element;

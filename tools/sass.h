@@ -72,6 +72,7 @@ struct sass_what {
     bool staged; /* it has a ring of stages                                  */
     bool pair;   /* of a cluster of two blocks                               */
     bool two;    /* a stage has two operands                                 */
+    bool group;  /* a warpgroup multiplies                                   */
     bool claims; /* its blocks take over others                              */
     bool twin;  /* in CUDA C++                                               */
     fgs_saturate saturate; /* integers: how it stays off the sentinel        */

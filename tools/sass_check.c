@@ -168,7 +168,8 @@ enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
 enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
        DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256, ONE = 512,
        TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192,
-       PAIR = 16384, ROWS = 32768, AHEAD = 65536, CLAIMS = 131072 };
+       PAIR = 16384, ROWS = 32768, AHEAD = 65536, CLAIMS = 131072,
+       MMA = 262144 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -233,6 +234,8 @@ static int conditions(const struct sass_what *w)
         have |= ROWS;
     if (w->own)
         have |= OWN;
+    if (!w->group)
+        have |= MMA;
     if (w->claims)
         have |= CLAIMS;
     if (w->ahead)
@@ -391,6 +394,7 @@ const char *sass_guess(const struct sass_entry *e, struct sass_what *w)
             w->engine = engine;
     w->ahead = strstr(e->name, "async_stages");
     w->claims = strstr(e->name, "_claim");
+    w->group = strstr(e->name, "_wgmma");
     if (w->role && (!sass_loads(w) || w->engine))
         return "by its name";
     for (i = 0; i < sizeof signs / sizeof signs[0]; i++) {

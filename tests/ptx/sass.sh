@@ -130,6 +130,14 @@ for stem in report_consume bulk_consume poll_consume plain_consume \
         not_ok "$stem is known by its instructions" "$(cat "$out/k.log")"
 done
 
+# The products of a warpgroup: a step's box of 64x128 by 16 columns.
+"$fgs" ptx gemm_wgmma_stage --cc 90 --element f16 > "$out/wgmma.ptx"
+assemble wgmma sm_90a && "$nvdisasm" -c "$out/wgmma.cubin" > "$out/wgmma.sass"
+[ "$(grep -c 'HGMMA\.64x16x16\.F32 ' "$out/wgmma.sass")" = 8 ] &&
+    grep -q 'WARPGROUP\.DEPBAR' "$out/wgmma.sass" &&
+    ok "a warpgroup multiplies, and is waited for" ||
+    not_ok "a warpgroup multiplies" "$(first_line "$out/wgmma.log")"
+
 # Every rule has a wrong kernel.
 "$fgs" sass --rules | while read -r rule sentence; do
     grep -q "^$rule " $wrong || echo "$rule"

@@ -92,7 +92,8 @@ static void expand_names_the_place_of_a_bad_token(void **state)
 /* A device that runs a stem; setmaxnreg is for 9.0 alone. */
 static int cc_of(const char *stem)
 {
-    return strcmp(stem, "gemm_regs_stage") ? 107 : 90;
+    return strcmp(stem, "gemm_regs_stage") && strcmp(stem, "gemm_wgmma_stage")
+        ? 107 : 90;
 }
 
 /* mma.sync is asked for f16 alone. */

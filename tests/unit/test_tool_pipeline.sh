@@ -77,6 +77,8 @@ refuse blocks_of_claims 'a block for each tile' --pipeline fused --blocks 8 \
 FGS_SIM_CC=90 refuse no_launch_control \
     'needs cluster launch control, which compute capability 9.0' \
     --pipeline fused --engine poll --claim launch-control
+FGS_SIM_CC=90 refuse wgmma_by_name "instruction 'wgmma' is not supported" \
+    --pipeline full-empty --product wgmma
 for c in fixed launch-control; do
     refuse "leak_of_fused_$c" 'tile 9 chunk 5 (.*kept its sentinel' \
         --pipeline fused --claim $c --inject leak:9:5 --bound-ms 3 --rounds 2
