@@ -445,9 +445,9 @@ typedef struct fgs_kernel_desc {
     uint32_t self_init; /* producer, relay, join: 1 = each block fills its own
                             output with the sentinel, then triggers
                             (4.6.4.2)                                        */
-    uint32_t persistent; /* producer: 1 = any grid; a block takes every
-                            grid-size-th tile; with self_init it fills all of
-                            them first                                       */
+    uint32_t persistent; /* 1 = any grid; a block takes every grid-size-th
+                            tile; with self_init it fills all of them first.
+                            Not of init; in CUDA C++ of a producer alone     */
 } fgs_kernel_desc;
 
 /*

@@ -49,6 +49,11 @@ struct fgs__kernel {
 fgs_result fgs__kernel_get(struct fgs__kernel **out, const fgs_kernel *k,
                            const char *what, fgs_error *err);
 
+/* kernel_desc.c: may a kernel be asked for so?  FGS_E_INVAL, FGS_E_UNSUPPORTED
+ * (no twin), FGS_E_MISMATCH; and the shape that its text is made for. */
+fgs_result fgs__kernel_check(const fgs_kernel_desc *d, fgs_error *err);
+struct fgs__shape fgs__kernel_shape(const fgs_kernel_desc *d);
+
 /* Load one stem into k, whose dev, role and shape are set; on failure k holds
  * nothing of it. */
 fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,

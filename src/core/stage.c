@@ -137,6 +137,10 @@ static fgs_result check_ordered(struct fgs__plan *p, struct fgs__stage *s,
         return fgs__fail(err, FGS_E_MISMATCH,
                          "%s: `ordered` (%s) does not wait before it loads",
                          s->name, o->entry);
+    if (fgs__kernel_persistent(o) != fgs__kernel_persistent(k))
+        return fgs__fail(err, FGS_E_MISMATCH,
+                         "%s: of kernels %s and %s one alone is persistent",
+                         s->name, k->entry, o->entry);
     if (o->role != k->role || o->shape.element != k->shape.element ||
         o->shape.tile_bytes != k->shape.tile_bytes)
         return fgs__fail(err, FGS_E_MISMATCH,

@@ -199,8 +199,27 @@ rotate3 093503f70020d427
 streams2 af27610d42ea9855
 X
 
+# The library's joins are what join.ptx is.
+{
+    awk '/kernel join.ptx/ { exit } { print }' "$dir/diamond.plan"
+    echo 'stage join join left far -> out'
+} > "$tmp/join.plan"
+plan 0 "$tmp/join.plan"
+same diamond_by_the_librarys_join "af27610d42ea9855" "$(member digest)"
+sed '/^stage last/d; /^buffer out/d; s/-> all$/-> out/; s/^buffer all/buffer out/' \
+    "$dir/joins.plan" > "$tmp/join.plan"
+plan 0 "$tmp/join.plan"
+same fanin_by_the_librarys_joins "6e1e564bf010a5f8" "$(member digest)"
+sed 's/^buffer pair0/& fill reader/' "$dir/joins.plan" > "$tmp/join.plan"
+plan 0 "$tmp/join.plan" --order sentinel --rounds 3 &&
+    ok join_clears_its_first_input || not_ok join_clears_its_first_input ""
+sed 's/^buffer pair1/& fill reader/' "$dir/joins.plan" > "$tmp/join.plan"
+plan 1 "$tmp/join.plan" --order sentinel
+same join_does_not_clear_its_second_input 1 \
+    "$(grep -c 'all clears its first input alone' "$tmp/json")"
+
 # Engines leave the same bits.
-for f in chain20 diamond moe; do
+for f in chain20 diamond moe joins; do
     : > "$tmp/digests"
     for e in report bulk poll async; do
         for order in sentinel auto; do
