@@ -61,8 +61,9 @@ static void put_range(const struct fgs__plan *p, uint32_t stage,
     uint64_t at = a->first, count = a->count ? a->count : 1;
     uint64_t blocks = blocks_of(s), tiles = p->use[a->use].tiles;
 
-    if (s->role) { /* one a block, or all that there are */
-        put(o, at, s->persistent ? tiles : at + s->grid[0], stage, 0);
+    if (s->role) { /* one a block, or all that it reads */
+        put(o, at, at + (s->persistent ? fgs__stage_tiles(p, s) : s->grid[0]),
+            stage, 0);
     } else if (!a->count || a->step == a->count) {
         put(o, at, at + blocks * count, stage, 0);
     } else {

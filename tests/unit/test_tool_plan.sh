@@ -218,6 +218,21 @@ plan 1 "$tmp/join.plan" --order sentinel
 same join_does_not_clear_its_second_input 1 \
     "$(grep -c 'all clears its first input alone' "$tmp/json")"
 
+# A block that loops writes as many tiles as it reads, no more.
+cat > "$tmp/loop.plan" <<'X'
+buffer in
+buffer a
+buffer b
+buffer out
+stage make produce in -> a
+stage some relay a -> b persistent grid 2
+    read a table 4,3,2,1,0
+stage all consume b -> out
+X
+plan 1 "$tmp/loop.plan"
+same what_a_loop_does_not_write_is_not_waited_for 1 \
+    "$(grep -c "tile 5 of buffer 'b', which no" "$tmp/json")"
+
 # Engines leave the same bits.
 for f in chain20 diamond moe joins; do
     : > "$tmp/digests"
