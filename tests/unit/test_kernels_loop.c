@@ -41,11 +41,13 @@ static struct args of_grid(int i, uint32_t grid)
     return (struct args){ .tiles = TILES, .grid = grid, .pdl = 1,
                           .flags_in = i == KINDS - 1, .mid2 = second,
                           .shared = 2 * FGS__TILE_BYTES, .traced = 1,
+                          .work_ns = 1000,
                           .bound_ns = 2000000000 };
 }
 
-/* A row a block: 1 and what the block repeated, its first tile, its end. */
-static void check_rows(uint32_t grid, fgs_role role)
+/* A row a block: 1 and what the block repeated; when its first tile was there,
+ * since when it took `work` at least; its end. */
+static void check_rows(uint32_t grid, fgs_role role, uint64_t work)
 {
     struct fgs__trace row[TRACE_ROWS];
     uint64_t again = 0;
@@ -53,7 +55,7 @@ static void check_rows(uint32_t grid, fgs_role role)
     get(row, g.trace, sizeof row);
     for (uint32_t i = 0; i < grid; i++) {
         assert_true(row[i].start <= row[i].ready);
-        assert_true(row[i].ready < row[i].end);
+        assert_true(row[i].ready + work < row[i].end);
         again += row[i].tries - 1;
     }
     assert_int_equal(again, get_stat(role).reissues);
@@ -86,7 +88,7 @@ static void hand_on(fgs_kernel *k, int i, uint32_t grid, fgs_role role)
     if (~to.first + 30000 < from.last &&
         (role != FGS_ROLE_JOIN || kind_at(i) != &plain))
         assert_true(to.reissues > 0);
-    check_rows(grid, role);
+    check_rows(grid, role, 1000 * (TILES / grid));
 }
 
 /* One block, a few, more than there are tiles for; the second input of a join
@@ -224,7 +226,7 @@ static void tile_that_is_lacking_ends_its_block(void **state)
                 same(host_out + t * FGS__TILE_ELEMS,
                      want + t * FGS__TILE_ELEMS, FGS__TILE_ELEMS,
                      kind_at(i)->name);
-            check_rows(3, (fgs_role)role);
+            check_rows(3, (fgs_role)role, 0);
         }
     }
 }
