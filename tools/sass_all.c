@@ -32,6 +32,7 @@ void sass_what_of_stem(const fgs_ptx_desc *d, struct sass_what *w)
     w->two = strstr(d->stem, "_scaled");
     w->pair = strstr(d->stem, "_pair");
     w->own = true;
+    w->inits = d->self_init;
     w->twin = d->language == FGS_LANGUAGE_CUDA;
 }
 
@@ -46,6 +47,7 @@ struct all {
     struct row *row;
     size_t count;
     bool no_nvrtc;
+    bool no_twin; /* of what is added now                                    */
     int made; /* .version of what NVRTC makes, 0 = not known yet             */
 };
 
@@ -74,8 +76,10 @@ static int add_row(struct all *a, const fgs_ptx_desc *d, const char *target,
     if (own[0] && own[strlen(own) - 1] == 'a')
         target = own;
     snprintf(a->text[n].target, sizeof a->text[n].target, "%s", target);
-    snprintf(a->row[n].name, sizeof a->row[n].name, "%s %s%s%s", d->stem,
+    snprintf(a->row[n].name, sizeof a->row[n].name, "%s %s%s%s%s%s", d->stem,
              fgs_element_get_info(d->element)->name, ways[d->saturate],
+             d->self_init ? " self-init" : "",
+             d->persistent ? " persistent" : "",
              d->language == FGS_LANGUAGE_CUDA ? " cuda" : "");
     sass_what_of_stem(d, &a->row[n].what);
     a->count++;
@@ -152,7 +156,7 @@ static int add(struct all *a, fgs_ptx_desc *d, const char *target)
     else
         free(text);
     d->language = FGS_LANGUAGE_CUDA;
-    if (!code && (!language || *language == 'c'))
+    if (!code && !a->no_twin && (!language || *language == 'c'))
         code = add_twin(a, d, target, needs);
     d->language = FGS_LANGUAGE_PTX;
     return code;
@@ -177,6 +181,30 @@ static int add_ways(struct all *a, fgs_ptx_desc *d, const char *target)
     return code;
 }
 
+/* The forms that fill their own output, and those of any grid: unless they are
+ * asked for, texts of f32 stand for all, whose sentinel is a constant. */
+static int add_forms(struct all *a, fgs_ptx_desc *d, const char *target)
+{
+    const struct sass_asked *k = a->report->a;
+    bool asked = k->self_init || k->persistent;
+    int form, code = EXIT_GOOD;
+
+    if (!asked)
+        code = add_ways(a, d, target);
+    a->no_twin = !asked;
+    for (form = 1; !code && form < 4; form++) {
+        d->self_init = form & 1;
+        d->persistent = (uint32_t)form >> 1;
+        if (asked ? d->self_init == k->self_init &&
+                        d->persistent == k->persistent
+                  : d->element == FGS_ELEMENT_F32)
+            code = add(a, d, target);
+    }
+    d->self_init = d->persistent = 0;
+    a->no_twin = false;
+    return code;
+}
+
 static int add_all(struct all *a)
 {
     const struct sass_asked *k = a->report->a;
@@ -192,7 +220,7 @@ static int add_all(struct all *a)
             for (e = 0; !code && e < FGS_ELEMENT_COUNT; e++) {
                 d.element = (fgs_element)e;
                 if (!k->element || d.element == k->element_value)
-                    code = add_ways(a, &d, targets[t].name);
+                    code = add_forms(a, &d, targets[t].name);
             }
     }
     return code;

@@ -169,7 +169,7 @@ enum { ALWAYS = 0, PDL = 1, IS_STRONG = 2, INITS = 4, OWN = 8, PLUS = 16,
        DATA = 32, PACKED = 64, SINGLE = 128, STAGED = 256, ONE = 512,
        TWO = 1024, CLAMPED = 2048, INTEGER = 4096, HAND = 8192,
        PAIR = 16384, ROWS = 32768, AHEAD = 65536, CLAIMS = 131072,
-       MMA = 262144 };
+       MMA = 262144, THEIRS = 524288 };
 enum kind { K_SOME, K_NONE, K_ONLY, K_PATH, K_FRAME, K_REGISTERS };
 
 struct what {
@@ -232,8 +232,7 @@ static int conditions(const struct sass_what *w)
     have |= w->two ? TWO : ONE;
     if (!w->pair)
         have |= ROWS;
-    if (w->own)
-        have |= OWN;
+    have |= w->own ? OWN : THEIRS;
     if (!w->group)
         have |= MMA;
     if (w->claims)

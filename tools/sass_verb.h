@@ -9,6 +9,7 @@
 struct sass_asked {
     const char *target, *skip, *role, *engine, *element, *language;
     bool check, all, rules, inits, own, json;
+    bool self_init, persistent; /* of a kernel of the library               */
     fgs_element element_value;
 };
 

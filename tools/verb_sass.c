@@ -25,7 +25,10 @@ const char usage_sass[] =
     "  --language ptx|cuda  of --all only these; of NAME the text, or what\n"
     "               NVRTC makes of its twin\n"
     "  --element E  what the buffer holds (default f32; of --all, only this)\n"
-    "  --initializes  the producer writes the sentinels itself\n"
+    "  --self-init  of a kernel that fills its own output before it triggers\n"
+    "  --persistent of a producer of any grid; of --all, these forms alone\n"
+    "               (without either, texts of f32 in each form, too)\n"
+    "  --initializes  a file's kernel writes the sentinels itself\n"
     "  --own        files too by the rules for the library's own kernels\n"
     "  --json       as JSON\n"
     "\n"
@@ -165,7 +168,9 @@ static int make_stem(const char *name, const struct sass_asked *a,
     char *text;
     fgs_ptx_desc d = {.size = sizeof d, .stem = name,
                       .cc = target ? sass_cc_of(target) : 107,
-                      .element = a->element_value};
+                      .element = a->element_value,
+                      .self_init = a->self_init,
+                      .persistent = a->persistent};
     fgs_error err;
     int code = EXIT_GOOD;
 
@@ -241,6 +246,7 @@ static int check_one(struct sass_report *r, const char *name)
             sass_what_of_stem(&(fgs_ptx_desc){.stem = name,
                                          .cc = sass_cc_of(o.target),
                                          .element = r->a->element_value,
+                                         .self_init = r->a->self_init,
                                          .language = is_twin(r->a)
                                              ? FGS_LANGUAGE_CUDA
                                              : FGS_LANGUAGE_PTX},
@@ -354,6 +360,8 @@ int verb_sass(int argc, char **argv)
          NULL},
         {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},
+        {"--self-init", OPT_FLAG, &a.self_init, 0, 0, NULL, NULL},
+        {"--persistent", OPT_FLAG, &a.persistent, 0, 0, NULL, NULL},
         {"--initializes", OPT_FLAG, &a.inits, 0, 0, NULL, NULL},
         {"--language", OPT_TEXT, &a.language, 0, 0, "ptx|cuda", NULL},
         {"--own", OPT_FLAG, &a.own, 0, 0, NULL, NULL},

@@ -554,9 +554,11 @@ typedef struct fgs_ptx_desc {
     fgs_language language; /* CUDA: the twin, whose tokens are -D options of
                             the compiler                     (default PTX)   */
     uint32_t stages;     /* of a pipeline's text, 1 to 8     (default 2)     */
-    uint32_t reserved;
+    uint32_t self_init;  /* as of fgs_kernel_desc            (default 0)     */
     const char *ptx_dir; /* folder whose files replace the library's texts by
                             name, as of fgs_device_opts; NULL: none          */
+    uint32_t persistent; /* as of fgs_kernel_desc            (default 0)     */
+    uint32_t reserved;
 } fgs_ptx_desc;
 
 /*

@@ -293,6 +293,12 @@ fgs_result fgs__text_of_desc(struct fgs__text *t, struct fgs__shape *shape,
         shape->threads = d->threads;
     if (d->stages)
         shape->stages = d->stages;
+    if (d->self_init > 1 || d->persistent > 1)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "fgs_ptx_desc: self_init is %u, persistent %u",
+                         d->self_init, d->persistent);
+    shape->self_init = d->self_init;
+    shape->persistent = d->persistent;
     if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);

@@ -269,6 +269,13 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
         return fgs__fail(err, FGS_E_UNSUPPORTED,
                          "%s is for compute capability %c.%c alone", v->stem,
                          only_cc[0], only_cc[1]);
+    if (s->persistent && v->role != FGS_ROLE_PRODUCER)
+        return fgs__fail(err, FGS_E_INVAL, "%s has no persistent form",
+                         v->stem);
+    if (s->self_init && v->role != FGS_ROLE_PRODUCER &&
+        v->role <= FGS_ROLE_CONSUMER)
+        return fgs__fail(err, FGS_E_INVAL, "%s fills no output of its own",
+                         v->stem);
     return FGS_OK;
 }
 

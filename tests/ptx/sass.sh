@@ -34,14 +34,33 @@ FGS_NVRTC=none "$fgs" sass --check --all --element f32 --target sm_90 \
     > "$out/alone" 2>&1
 n=$(sed -n 's/^\([0-9]*\) kernels checked.*/\1/p' "$out/alone")
 alone=$(sed -n 's/^\([0-9]*\) kernels have no twin.*/\1/p' "$out/both")
+forms=$(grep -c '^good .* \(self-init\|persistent\) ' "$out/alone")
+n=$((n - forms))
 twins=$((n - ${alone:-0}))
 grep -q "^$twins of them are twins" "$out/both" &&
-    grep -q "^$((n + twins)) kernels checked, 0 rules broken" "$out/both" &&
+    grep -q "^$((n + forms + twins)) kernels checked, 0 rules broken" \
+        "$out/both" &&
     ok "each kernel has a twin that is checked" ||
     not_ok "each kernel has a twin that is checked" "$(tail -n 3 "$out/both")"
 grep -q "^$n twins in CUDA C++ were not checked: .*no NVRTC" "$out/alone" &&
     ok "twins that are not checked are counted" ||
     not_ok "twins that are not checked are counted" "$(tail -n 3 "$out/alone")"
+
+# Forms that fill their own output, or take any grid.
+"$fgs" sass --check --self-init scale_produce_bulk poll_relay \
+    > "$out/forms" 2>&1
+"$fgs" sass --check --self-init --persistent scale_produce >> "$out/forms" 2>&1
+[ "$(grep -c '^good' "$out/forms")" = 3 ] && ok "forms are checked" ||
+    not_ok "forms are checked" "$(head -n 5 "$out/forms")"
+"$fgs" sass --check --self-init poll_consume > "$out/forms" 2>&1 ||
+    grep -q "poll_consume fills no output of its own" "$out/forms" &&
+    ok "a form that there is not is refused" ||
+    not_ok "a form that there is not is refused" "$(head -n 3 "$out/forms")"
+"$fgs" sass --check --all --language ptx --element f32 --target sm_90 \
+    --persistent > "$out/forms" 2>&1
+grep -q "^good  scale_produce f32 persistent sm_90" "$out/forms" &&
+    ! grep -q "relay\|self-init" "$out/forms" &&
+    ok "all of one form" || not_ok "all of one form" "$(tail -n 3 "$out/forms")"
 
 # The wrong kernels go to the assembler in one text an element, their entries'
 # names are STEM__RULE_LINE; with them each text as it is, which breaks nothing.
