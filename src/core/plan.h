@@ -329,6 +329,9 @@ int fgs__at_block_start(const struct fgs__plan *p, const struct fgs__stage *s);
 /* run.c: pointers and generation of a round. */
 void fgs__plan_follow(struct fgs__plan *p, uint64_t round);
 
+/* load.c: FGS_E_SIZE: a grid or block that no device has, a cluster that does
+ * not fill the grid. */
+fgs_result fgs__stage_launch(const struct fgs__stage *s, fgs_error *err);
 /* load.c: the functions of the application are loaded; streams are of the
  * plan's context.  Then, with what renew.c took: can each stage be launched?
  * FGS_E_SIZE, FGS_E_UNSUPPORTED. */

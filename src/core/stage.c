@@ -1,11 +1,6 @@
 /* stage.c -- the stages of a description, and the buffers that they touch */
 #include "core/plan.h"
 
-enum { /* of the driver API, for any device */
-    GRID_X = 0x7fffffff, GRID_YZ = 65535,
-    BLOCK_XY = 1024, BLOCK_Z = 64, BLOCK_THREADS = 1024
-};
-
 /* -------------------------------------------------------------- buffers -- */
 
 fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
@@ -411,32 +406,6 @@ static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
     return take_table(p, s, a, d, err);
 }
 
-static fgs_result check_launch(const struct fgs__stage *s, fgs_error *err)
-{
-    if (s->grid[0] > GRID_X || s->grid[1] > GRID_YZ || s->grid[2] > GRID_YZ)
-        return fgs__fail(err, FGS_E_SIZE,
-                         "%s: a grid of %u x %u x %u blocks; %d x %d x %d at "
-                         "most",
-                         s->name, s->grid[0], s->grid[1], s->grid[2], GRID_X,
-                         GRID_YZ, GRID_YZ);
-    if (s->block[0] > BLOCK_XY || s->block[1] > BLOCK_XY ||
-        s->block[2] > BLOCK_Z ||
-        s->block[0] * s->block[1] * s->block[2] > BLOCK_THREADS)
-        return fgs__fail(err, FGS_E_SIZE,
-                         "%s: a block of %u x %u x %u threads; %d x %d x %d, "
-                         "and %d in all, at most",
-                         s->name, s->block[0], s->block[1], s->block[2],
-                         BLOCK_XY, BLOCK_XY, BLOCK_Z, BLOCK_THREADS);
-    for (int i = 0; i < 3; i++) {
-        if (s->cluster[i] && s->grid[i] % s->cluster[i])
-            return fgs__fail(err, FGS_E_SIZE,
-                             "%s: a grid of %u blocks is no multiple of a "
-                             "cluster of %u",
-                             s->name, s->grid[i], s->cluster[i]);
-    }
-    return FGS_OK;
-}
-
 static fgs_result check_stage(const struct fgs__stage *s,
                               const fgs_stage_desc *d, fgs_error *err)
 {
@@ -507,5 +476,5 @@ fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
         s->accesses++;
     }
     r = d->kernel ? library_stage(p, s, err) : own_stage(s, d, err);
-    return r < 0 ? r : check_launch(s, err);
+    return r < 0 ? r : fgs__stage_launch(s, err);
 }

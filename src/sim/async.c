@@ -49,7 +49,7 @@ void fgs__sim_async_free(struct fgs__sim_block *b)
     fgs__free(a, b->async->arrival);
     fgs__free(a, b->async->group);
     fgs__free(a, b->async);
-    b->async = NULL; /* a block that is kept for the next one is emptied twice */
+    b->async = NULL; /* a block that is kept for another is emptied twice */
 }
 
 static struct fgs__sim_async *async_of(struct fgs__sim_warp *w,

@@ -209,7 +209,7 @@ static void cluster_that_the_tiles_do_not_fill(void **state)
                         "of 5");
 }
 
-/* ------------------------------------------- what the function says of it -- */
+/* ------------------------------------------ what the function says of it -- */
 
 static const char nothing[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -227,7 +227,8 @@ static void get_proc(const char *name, void *to)
 static void launches_that_the_function_does_not_allow(void **state)
 {
     static const uint64_t a = 1, b = 2;
-    fgs_arg args[3] = { { .value = &a, .bytes = 8 }, { .value = &b, .bytes = 4 },
+    fgs_arg args[3] = { { .value = &a, .bytes = 8 },
+                        { .value = &b, .bytes = 4 },
                         { .value = &b, .bytes = 4 } };
     fgs_stage_desc *s = &net.stage[0];
     int (*retain)(CUcontext *, int), (*release)(int);
@@ -262,8 +263,8 @@ static void launches_that_the_function_does_not_allow(void **state)
                             "parameter 4");
     args[1].bytes = 4;
     s->block[0] = 65;
-    refused(FGS_E_SIZE, "own: a block of 65 threads; its kernel runs with 64 at "
-                        "most");
+    refused(FGS_E_SIZE, "own: a block of 65 threads; its kernel runs with 64 "
+                        "at most");
     s->block[0] = 64;
     s->shared_bytes = 1 << 20;
     refused(FGS_E_SIZE, "own: a block with 1048576 bytes of dynamic shared "
