@@ -166,6 +166,13 @@ static fgs_result check_fit(struct fgs__plan *p, const struct fgs__stage *s,
     }
     if (r == CUDA_SUCCESS && n > 0)
         return FGS_OK;
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE &&
+        r != CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        return fgs__device_fail(
+            p->dev, err, r,
+            s->cluster[0] ? "cuOccupancyMaxActiveClusters"
+                          : "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+            "%s", s->name);
     return fgs__fail(err, FGS_E_UNSUPPORTED,
                      "%s: the device has no room for a %s of %u threads and %u "
                      "bytes of dynamic shared memory a block%s%s",
