@@ -74,7 +74,7 @@ static void text_that_breaks_its_contract_is_refused(void **state)
         /* what the body reads is there, but no parameter */
         { ",\n    .param .u32 p_round\n)\n    .reqntid 256, 1, 1\n{",
           "\n)\n    .reqntid 256, 1, 1\n{\n    .param .u32 p_round;",
-          "has 20 parameters" },
+          "has 21 parameters" },
         { ".reqntid 256, 1, 1", ".reqntid 128, 1, 1", "blocks of 256 threads" },
     };
     fgs_error err;
@@ -225,7 +225,7 @@ static void kernel_tells_what_it_is(void **state)
     assert_int_equal(info.ptx_version, 94);
     assert_string_equal(info.ptx_target, "sm_107a");
     assert_int_equal(info.waits, 1);
-    assert_int_equal(info.triggers, 0);
+    assert_int_equal(info.triggers, 1);
     RIG_OK(fgs_kernel_get_info(r.producer, &info), err);
     assert_int_equal(info.waits, 0);
     assert_int_equal(info.triggers, 1);
