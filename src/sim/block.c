@@ -8,7 +8,7 @@
 #include "sim/call.h"
 #include "sim/cluster.h"
 #include "sim/decode.h"
-#include "sim/device.h"
+#include "sim/room.h"
 #include "sim/warp.h"
 #include <stddef.h>
 
@@ -93,81 +93,6 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
     fgs__sim_warp_start(w, n >= 32 ? UINT32_MAX : (1u << n) - 1);
 }
 
-/* ---------------------------------------------------------------- rooms --
- * Memory of blocks that are gone stays with the SM for those of other grids
- * while there is work: the host's kernel would clear each page anew.  */
-
-struct fgs__sim_room {         /* below the block, which is 128-byte aligned */
-    struct fgs__sim_room *next;
-    void *raw;
-    size_t bytes;
-};
-enum { KEEP_BYTES = 4 << 20 }; /* of an SM, at most                          */
-
-static struct fgs__sim_room *room_of(struct fgs__sim_block *b)
-{
-    return (struct fgs__sim_room *)(void *)b - 1;
-}
-
-/* One that is large enough, and not much too large. */
-static struct fgs__sim_room *take_kept(struct fgs__sim_sm *sm, size_t bytes)
-{
-    struct fgs__sim_room **at = &sm->rooms, *r;
-
-    while (*at && ((*at)->bytes < bytes || (*at)->bytes / 4 > bytes))
-        at = &(*at)->next;
-    r = *at;
-    if (r) {
-        *at = r->next;
-        sm->room_bytes -= r->bytes;
-    }
-    return r;
-}
-
-static char *take_room(struct fgs__sim_sm *sm, const fgs_allocator *a,
-                       size_t bytes)
-{
-    struct fgs__sim_room *r;
-    char *raw, *p;
-
-    r = take_kept(sm, bytes);
-    if (r)
-        return (char *)(r + 1);
-    raw = fgs__alloc(a, bytes + 128 + sizeof *r);
-    if (!raw)
-        return NULL;
-    p = raw + sizeof *r;
-    p += -(uintptr_t)p & 127;
-    r = (struct fgs__sim_room *)(void *)p - 1;
-    r->raw = raw;
-    r->bytes = bytes;
-    return p;
-}
-
-/* An SM without a device, of a test, keeps nothing. */
-static void give_room(struct fgs__sim_sm *sm, const fgs_allocator *a,
-                      struct fgs__sim_room *r)
-{
-    if (!sm->dev || sm->room_bytes + r->bytes > KEEP_BYTES) {
-        fgs__free(a, r->raw);
-        return;
-    }
-    sm->room_bytes += r->bytes;
-    r->next = sm->rooms;
-    sm->rooms = r;
-}
-
-void fgs__sim_rooms_free(struct fgs__sim_sm *sm)
-{
-    struct fgs__sim_room *r;
-
-    while ((r = sm->rooms)) {
-        sm->rooms = r->next;
-        fgs__free(&sm->dev->alloc, r->raw);
-    }
-    sm->room_bytes = 0;
-}
-
 /* --------------------------------------------------------------- spares -- */
 
 static struct fgs__sim_block *take_spare(struct fgs__sim_sm *sm,
@@ -225,7 +150,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     struct layout l = lay_out(g, warps);
     struct fgs__sim_block *b = take_spare(sm, g);
     bool again = b != NULL;
-    char *p = again ? (char *)b : take_room(sm, c->alloc, l.total);
+    char *p = again ? (char *)b : fgs__sim_room_take(sm, c->alloc, l.total);
 
     if (!p)
         return NULL;
@@ -266,7 +191,7 @@ void fgs__sim_block_free(struct fgs__sim_block *b)
     if (!b)
         return;
     empty(b);
-    give_room(b->sm, b->grid->code->alloc, room_of(b));
+    fgs__sim_room_give(b->sm, b->grid->code->alloc, b);
 }
 
 /* ------------------------------------------------------------------ run -- */
