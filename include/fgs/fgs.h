@@ -654,7 +654,7 @@ FGS_API fgs_result fgs_ref_join(fgs_element e, const void *a, const void *b,
                                 void *out, uint64_t tiles,
                                 uint64_t tile_bytes);
 /* What the library's consumers make of tiles: each backwards by elements.  out
- * is not in. */
+ * is not in.  FGS_E_SIZE: tile_bytes is no multiple of 16. */
 FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,
                                    uint64_t tiles, uint64_t tile_bytes);
 /*

@@ -84,14 +84,12 @@ struct limits {
 /* One wait, in registers of the thread that retries. */
 struct patience {
     u64 start, spent, tries;
-    u64 looks; /* of the tries, those that looked at a chunk: no copies      */
-    u32 first; /* chunks of the tile before it are known to be valid         */
+    u32 looks; /* of the tries, those that looked at a chunk: no copies      */
 
     FGS_FN void begin()
     {
         start = now_ns();
         spent = tries = looks = 0;
-        first = 0;
     }
 
     /* After a try that brought sentinels: giveup_none, why to stop. */
@@ -286,15 +284,17 @@ FGS_FN void show(u32 &word, u32 v)
 
 /* ---- before a tile is copied again --------------------------------------- */
 
-/* The first chunk of a tile that a copy brought not valid; those before
- * p.first were and stay so.  Who does not look first has no use for it. */
+/* The first chunk of a tile that a copy brought not valid; who does not look
+ * first has no use for it. */
 template <class E, u32 Bytes>
-FGS_FN u32 first_bad(void *tile, patience &p, const limits &l)
+FGS_FN u32 first_bad(void *tile, const limits &l)
 {
-    while (l.first_ns && p.first < Bytes / 16 &&
-           !holds_sentinel<E>(chunk_at(tile, p.first)))
-        p.first++;
-    return l.first_ns && p.first < Bytes / 16 ? p.first : no_chunk;
+    u32 i = 0;
+
+    while (l.first_ns && i < Bytes / 16 &&
+           !holds_sentinel<E>(chunk_at(tile, i)))
+        i++;
+    return l.first_ns && i < Bytes / 16 ? i : no_chunk;
 }
 
 /*

@@ -116,7 +116,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
         round++;
         if (!sentinel)
             return giveup_none;
-        bad = first_bad<E, Bytes>(tile, p, l);
+        bad = first_bad<E, Bytes>(tile, l);
         if (bad != no_chunk)
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
         code = hold_back<E, false>(from, bad, p, l, at, abort);
@@ -154,7 +154,7 @@ FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
         if (!__any_sync(~0u, bad))
             return giveup_none;
         if (landed)
-            first = first_bad<E, Bytes>(tile, p, l);
+            first = first_bad<E, Bytes>(tile, l);
         if constexpr (engine_is<N>::bulk)
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
         code = giveup_landing;

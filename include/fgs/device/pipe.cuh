@@ -329,7 +329,7 @@ struct pipe {
             bad = again;
             if (!bad)
                 return giveup_none;
-            first = first_bad<E, Bytes>(tile, p, l);
+            first = first_bad<E, Bytes>(tile, l);
             if (first != no_chunk)
                 asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
             code = hold_back<E, false>(from, first, p, l, at, abort);
