@@ -143,9 +143,14 @@ int main(int argc, char **argv)
 {
     const struct verb *v;
     const char *word = argc > 1 ? argv[1] : NULL;
+    static char out[1 << 16];
 
     if (check_streams())
         return EXIT_BAD;
+    /* What a listing cannot write is told at its end, with the reason, which
+     * the first of several writes would have kept to itself. */
+    if (!isatty(STDOUT_FILENO))
+        setvbuf(stdout, out, _IOFBF, sizeof out);
     if (!word)
         return usage_error(NULL, "no verb was given");
     if (!strcmp(word, "help") && argc > 3)

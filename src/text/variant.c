@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "table/record.h"
 #include "table/table.h"
+#include "text/embed.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -249,6 +250,16 @@ static uint32_t least_threads(const struct fgs__variant *v)
     return value ? (uint32_t)strtoul(value, NULL, 10) : 32;
 }
 
+/* A template says itself whether it has a form that loops over tiles. */
+static bool can_loop(const struct fgs__variant *v)
+{
+    const struct fgs__embedded *e = fgs__embedded;
+
+    while (e->name && strcmp(e->name, v->file))
+        e++;
+    return e->name && strstr(e->text, "@IF_LOOP@");
+}
+
 fgs_result fgs__variant_takes(const struct fgs__variant *v,
                               const struct fgs__shape *s, int cc,
                               fgs_error *err)
@@ -269,7 +280,7 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
         return fgs__fail(err, FGS_E_UNSUPPORTED,
                          "%s is for compute capability %c.%c alone", v->stem,
                          only_cc[0], only_cc[1]);
-    if (s->persistent && v->role != FGS_ROLE_PRODUCER)
+    if (s->persistent && !can_loop(v))
         return fgs__fail(err, FGS_E_INVAL, "%s has no persistent form",
                          v->stem);
     if (s->self_init && v->role != FGS_ROLE_PRODUCER &&
