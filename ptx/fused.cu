@@ -218,7 +218,8 @@ static __device__ fgs::u32 use_tile(const args &p, state &s,
     return 0;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+/* With a least number of blocks stated, ptxas does not spill for more. */
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 ENTRY(STEM)(const char *p_in, char *p_mid, char *p_out, fgs::u64 p_out_step,
             fgs::u64 p_tiles, fgs::u32 *p_ready, fgs::ctl *p_ctl,
             fgs::rec *p_rec, fgs::stat *p_stat, fgs::stat *p_made,
