@@ -342,7 +342,7 @@ static void after_capture(fgs_result r)
 
     graph = NULL;
     if (cu.end(run, &graph) && r >= 0)
-        fail_msg("the capture has no graph");
+        fail_msg("%s", "the capture has no graph");
     if (r < 0) {
         if (graph)
             cu.destroy(graph);
