@@ -102,15 +102,16 @@ static bool load(struct gen_device *d, const struct gen_launch *l,
                  CUmodule *mod)
 {
     CUjit_option opt[] = { (CUjit_option)CU_JIT_ERROR_LOG_BUFFER,
-                           (CUjit_option)CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
-    void *val[] = { d->text, (void *)(sizeof d->text - 1) };
+                           (CUjit_option)CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                           (CUjit_option)CU_JIT_OPTIMIZATION_LEVEL };
+    void *val[] = { d->text, (void *)(sizeof d->text - 1), (void *)0 };
     struct fgs__cubin cubin = { NULL, 0 };
     char arch[16];
     CUresult cu;
 
     d->text[0] = 0;
     if ((int)l->ptx <= d->info.ptx_version) {
-        cu = d->load(mod, l->text, 2, opt, val);
+        cu = d->load(mod, l->text, l->unoptimized ? 3 : 2, opt, val);
     } else {
         snprintf(arch, sizeof arch, "sm_%d", (int)d->info.cc);
         if (fgs__nvjitlink_assemble(&d->njl, l->text, strlen(l->text), "k",

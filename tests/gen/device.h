@@ -41,6 +41,7 @@ struct gen_launch {
     void *out;            /* what p_out holds at the end ...                  */
     size_t out_bytes;     /* ... preset with 0xcc, or, `keep`, with *out      */
     bool keep;
+    bool unoptimized;     /* a driver that compiles the text does no more     */
 };
 
 fgs_result gen_open(struct gen_device *d, const char *provider, fgs_error *err);

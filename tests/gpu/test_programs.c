@@ -67,6 +67,18 @@ static void dump(uint64_t seed, const char *suffix, const void *bytes, size_t n)
     }
 }
 
+/*
+ * Programs whose code is wrong where ptxas optimizes; the GPU runs them at
+ * level 0.  396: above it, ptxas 13.4 for sm_90 moves %r7 = %r0 * K + %r1 of a
+ * loop behind the loop and a shfl.sync of one branch, which writes %r0 into
+ * the same register: R23 = SHFL, then R42 = R23 * K + R0.  An H200 had in %r7
+ * just that product of the new %r0, in the lanes of that branch alone.
+ */
+static bool is_miscompiled(uint64_t seed)
+{
+    return seed == 396;
+}
+
 /* One on both; what is left differs or the reason that it did not run. */
 static bool same(uint64_t seed, size_t *bytes)
 {
@@ -84,6 +96,7 @@ static bool same(uint64_t seed, size_t *bytes)
     memcpy(b, a, p.out_bytes);
     good = gen_run(&soft, &l);
     l.out = b;
+    l.unoptimized = is_miscompiled(seed);
     good = gen_run(&real, &l) && good;
     while (good && at < p.out_bytes && a[at] == b[at])
         at++;
