@@ -123,7 +123,9 @@ bool fgs__sim_grid_next(struct fgs__sim_grid *g, uint64_t *index)
 
     if (!fgs__sim_grid_early(g) || fgs__sim_stopped(g))
         return false;
-    while (fgs__sim_stopped(first) || !fgs__sim_grid_pending(first))
+    /* Others may stop g meanwhile, or cancel its last blocks. */
+    while (first != g &&
+           (fgs__sim_stopped(first) || !fgs__sim_grid_pending(first)))
         first = first->next;
     if (first != g)
         return false;
