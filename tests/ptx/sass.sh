@@ -59,7 +59,9 @@ grep -q "^$n twins in CUDA C++ were not checked: .*no NVRTC" "$out/alone" &&
 "$fgs" sass --check --all --language ptx --element f32 --target sm_90 \
     --persistent > "$out/forms" 2>&1
 grep -q "^good  scale_produce f32 persistent sm_90" "$out/forms" &&
-    ! grep -q "relay\|self-init" "$out/forms" &&
+    grep -q "^good  poll_relay f32 persistent sm_90" "$out/forms" &&
+    ! grep -q "^good.*self-init" "$out/forms" &&
+    ! grep "^good" "$out/forms" | grep -qv " persistent " &&
     ok "all of one form" || not_ok "all of one form" "$(tail -n 3 "$out/forms")"
 
 # The wrong kernels go to the assembler in one text an element, their entries'
