@@ -1,4 +1,4 @@
-/* test_sim_waves.c -- grids of many waves: SMs replace their blocks themselves */
+/* test_sim_waves.c -- grids of many waves, whose blocks the SMs replace */
 #include "sim_calls.h"
 
 /* Blocks count themselves, and how many of their grid are there at once; one
