@@ -5,6 +5,7 @@
  * thread of host functions calls the destructor.
  */
 #include "sim/graph.h"
+#include "sim/hostfn.h"
 
 static struct fgs__sim_user *user_of(struct fgs__sim_device *dev,
                                      CUuserObject handle)

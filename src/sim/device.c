@@ -12,6 +12,7 @@
  * host enqueues, and can be repeated exactly.
  */
 #include "sim/device.h"
+#include "sim/hostfn.h"
 #include "sim/isa.h"
 #include <time.h>
 #include <unistd.h>

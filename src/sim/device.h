@@ -434,13 +434,6 @@ void fgs__sim_refuse(const char *call, const char *rule);
 void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
                         const char *text);
 
-/* --------------------------------------------- host functions: hostfn.c -- */
-
-bool fgs__sim_hostfn_make(struct fgs__sim_device *dev);
-void fgs__sim_hostfn_free(struct fgs__sim_device *dev);
-void fgs__sim_hostfn_post(struct fgs__sim_device *dev, struct fgs__sim_op *op);
-bool fgs__sim_hostfn_busy(const struct fgs__sim_device *dev);
-
 /* ------------------------------------------------------ capture: graph -- */
 
 /* Is a stream captured? */

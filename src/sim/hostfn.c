@@ -1,5 +1,5 @@
 /* hostfn.c -- the thread that calls host functions of streams */
-#include "sim/device.h"
+#include "sim/hostfn.h"
 
 struct fgs__sim_hostfn {
     pthread_t thread;

@@ -3,6 +3,7 @@
  * Called by the scheduler alone, with the device's lock held.
  */
 #include "sim/cond.h"
+#include "sim/hostfn.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
 {

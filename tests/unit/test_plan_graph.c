@@ -3,39 +3,9 @@
  * FGS_PROVIDER chooses the device; make check-gpu runs this file on a GPU.
  * FGS_REPLAYS=N replays each graph N times.
  */
-#include "compose_rig.h"
+#include "graph_calls.h"
 
 static struct net net;
-
-/* Entry points of the provider, as cuda.h declares them. */
-static struct {
-    int (*stream_create)(CUstream *, unsigned);
-    int (*stream_destroy)(CUstream);
-    int (*stream_synchronize)(CUstream);
-    int (*retain)(CUcontext *, int);
-    int (*release)(int);
-    int (*push)(CUcontext);
-    int (*pop)(CUcontext *);
-    int (*begin)(CUstream, unsigned);
-    int (*end)(CUstream, CUgraph *);
-    int (*create)(CUgraph *, unsigned);
-    int (*destroy)(CUgraph);
-    int (*instantiate)(CUgraphExec *, CUgraph, unsigned long long);
-    int (*launch)(CUgraphExec, CUstream);
-    int (*exec_destroy)(CUgraphExec);
-    int (*nodes)(CUgraph, CUgraphNode *, size_t *);
-    int (*empty)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t);
-    int (*alloc)(CUdeviceptr *, size_t);
-    int (*free)(CUdeviceptr);
-} cu;
-
-static void get_proc(const char *name, void *out)
-{
-    void *proc = fgs_device_get_proc(net.dev, name);
-
-    assert_non_null(proc);
-    memcpy(out, &proc, sizeof proc);
-}
 
 static CUstream run, other;
 
@@ -45,24 +15,7 @@ static int setup(void **state)
 
     (void)state;
     net_open(&net);
-    get_proc("cuStreamCreate", &cu.stream_create);
-    get_proc("cuStreamDestroy", &cu.stream_destroy);
-    get_proc("cuStreamSynchronize", &cu.stream_synchronize);
-    get_proc("cuDevicePrimaryCtxRetain", &cu.retain);
-    get_proc("cuDevicePrimaryCtxRelease", &cu.release);
-    get_proc("cuCtxPushCurrent", &cu.push);
-    get_proc("cuCtxPopCurrent", &cu.pop);
-    get_proc("cuStreamBeginCapture", &cu.begin);
-    get_proc("cuStreamEndCapture", &cu.end);
-    get_proc("cuGraphCreate", &cu.create);
-    get_proc("cuGraphDestroy", &cu.destroy);
-    get_proc("cuGraphInstantiateWithFlags", &cu.instantiate);
-    get_proc("cuGraphLaunch", &cu.launch);
-    get_proc("cuGraphExecDestroy", &cu.exec_destroy);
-    get_proc("cuGraphGetNodes", &cu.nodes);
-    get_proc("cuGraphAddEmptyNode", &cu.empty);
-    get_proc("cuMemAlloc", &cu.alloc);
-    get_proc("cuMemFree", &cu.free);
+    calls_get(net.dev);
     assert_int_equal(cu.retain(&ctx, 0), 0);
     assert_int_equal(cu.push(ctx), 0);
     assert_int_equal(cu.stream_create(&run, 1), 0);

@@ -4,9 +4,9 @@
  * call of the API that a plan has.  Nothing is lost, and the same plan, or the
  * same call, does its work afterwards.
  */
-#include "compose_rig.h"
 #include "counting.h"
 #include "fakelib.h"
+#include "graph_calls.h"
 
 static struct net net;
 static struct fake *fake;
@@ -16,53 +16,6 @@ static CUgraph graph;
 static CUgraphExec exec;
 static CUdeviceptr place[2];
 static uint32_t where; /* place that `out` is in */
-
-static struct {
-    int (*stream_create)(CUstream *, unsigned);
-    int (*stream_destroy)(CUstream);
-    int (*stream_synchronize)(CUstream);
-    int (*retain)(CUcontext *, int);
-    int (*release)(int);
-    int (*push)(CUcontext);
-    int (*pop)(CUcontext *);
-    int (*begin)(CUstream, unsigned);
-    int (*end)(CUstream, CUgraph *);
-    int (*create)(CUgraph *, unsigned);
-    int (*destroy)(CUgraph);
-    int (*instantiate)(CUgraphExec *, CUgraph, unsigned long long);
-    int (*launch)(CUgraphExec, CUstream);
-    int (*exec_destroy)(CUgraphExec);
-    int (*alloc)(CUdeviceptr *, size_t);
-    int (*free)(CUdeviceptr);
-} cu;
-
-static void call(const char *name, void *out)
-{
-    void *proc = fgs_device_get_proc(net.dev, name);
-
-    assert_non_null(proc);
-    memcpy(out, &proc, sizeof proc);
-}
-
-static void get_calls(void)
-{
-    call("cuStreamCreate", &cu.stream_create);
-    call("cuStreamDestroy", &cu.stream_destroy);
-    call("cuStreamSynchronize", &cu.stream_synchronize);
-    call("cuDevicePrimaryCtxRetain", &cu.retain);
-    call("cuDevicePrimaryCtxRelease", &cu.release);
-    call("cuCtxPushCurrent", &cu.push);
-    call("cuCtxPopCurrent", &cu.pop);
-    call("cuStreamBeginCapture", &cu.begin);
-    call("cuStreamEndCapture", &cu.end);
-    call("cuGraphCreate", &cu.create);
-    call("cuGraphDestroy", &cu.destroy);
-    call("cuGraphInstantiateWithFlags", &cu.instantiate);
-    call("cuGraphLaunch", &cu.launch);
-    call("cuGraphExecDestroy", &cu.exec_destroy);
-    call("cuMemAlloc", &cu.alloc);
-    call("cuMemFree", &cu.free);
-}
 
 /* ---------------------------------------------------------------- forms -- */
 
@@ -140,7 +93,7 @@ static void open_form(int i)
     RIG_OK(rig_open(&net.dev, &o, &err), err);
     net.spec = (fgs_plan_spec){ .size = sizeof net.spec, .stages = net.stage,
                                 .uses = net.use };
-    get_calls();
+    calls_get(net.dev);
     assert_int_equal(cu.retain(&ctx, 0), 0);
     assert_int_equal(cu.push(ctx), 0);
     assert_int_equal(cu.stream_create(&run, 1), 0);
