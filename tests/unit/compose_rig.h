@@ -220,4 +220,15 @@ static inline void net_run(struct net *n, CUstream stream, uint32_t rounds)
     RIG_OK(fgs_plan_wait(n->plan, &err), err);
 }
 
+/* An entry point of the provider. */
+static inline void net_proc(fgs_device *dev, const char *name, void *out)
+{
+    void *proc = fgs_device_get_proc(dev, name);
+
+    if (!proc)
+        print_error("no %s\n", name);
+    assert_non_null(proc);
+    memcpy(out, &proc, sizeof proc);
+}
+
 #endif

@@ -7,7 +7,6 @@
 
 #include "compose_rig.h"
 
-/* clang-format off */
 #define GRAPH_CALLS(X) \
     X(stream_create, cuStreamCreate, (CUstream *, unsigned)) \
     X(stream_destroy, cuStreamDestroy, (CUstream)) \
@@ -20,14 +19,15 @@
     X(end, cuStreamEndCapture, (CUstream, CUgraph *)) \
     X(create, cuGraphCreate, (CUgraph *, unsigned)) \
     X(destroy, cuGraphDestroy, (CUgraph)) \
-    X(instantiate, cuGraphInstantiateWithFlags, (CUgraphExec *, CUgraph, unsigned long long)) \
+    X(instantiate, cuGraphInstantiateWithFlags, \
+      (CUgraphExec *, CUgraph, unsigned long long)) \
     X(launch, cuGraphLaunch, (CUgraphExec, CUstream)) \
     X(exec_destroy, cuGraphExecDestroy, (CUgraphExec)) \
     X(nodes, cuGraphGetNodes, (CUgraph, CUgraphNode *, size_t *)) \
-    X(empty, cuGraphAddEmptyNode, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t)) \
+    X(empty, cuGraphAddEmptyNode, \
+      (CUgraphNode *, CUgraph, const CUgraphNode *, size_t)) \
     X(alloc, cuMemAlloc, (CUdeviceptr *, size_t)) \
     X(free, cuMemFree, (CUdeviceptr))
-/* clang-format on */
 
 static struct {
 #define X(member, name, params) int (*member) params;
@@ -35,19 +35,9 @@ static struct {
 #undef X
 } cu;
 
-static inline void calls_get_one(fgs_device *dev, const char *name, void *out)
-{
-    void *proc = fgs_device_get_proc(dev, name);
-
-    if (!proc)
-        print_error("no %s\n", name);
-    assert_non_null(proc);
-    memcpy(out, &proc, sizeof proc);
-}
-
 static inline void calls_get(fgs_device *dev)
 {
-#define X(member, name, params) calls_get_one(dev, #name, &cu.member);
+#define X(member, name, params) net_proc(dev, #name, &cu.member);
     GRAPH_CALLS(X)
 #undef X
 }

@@ -139,25 +139,17 @@ static struct {
     int (*pop)(CUcontext *);
 } cu;
 
-static void get_proc(const char *name, void *out)
-{
-    void *proc = fgs_device_get_proc(net.dev, name);
-
-    assert_non_null(proc);
-    memcpy(out, &proc, sizeof proc);
-}
-
 /* The device's context, which the application's own calls need. */
 static void enter(void)
 {
     CUcontext ctx;
 
-    get_proc("cuStreamCreate", &cu.stream_create);
-    get_proc("cuStreamDestroy", &cu.stream_destroy);
-    get_proc("cuDevicePrimaryCtxRetain", &cu.retain);
-    get_proc("cuDevicePrimaryCtxRelease", &cu.release);
-    get_proc("cuCtxPushCurrent", &cu.push);
-    get_proc("cuCtxPopCurrent", &cu.pop);
+    net_proc(net.dev, "cuStreamCreate", &cu.stream_create);
+    net_proc(net.dev, "cuStreamDestroy", &cu.stream_destroy);
+    net_proc(net.dev, "cuDevicePrimaryCtxRetain", &cu.retain);
+    net_proc(net.dev, "cuDevicePrimaryCtxRelease", &cu.release);
+    net_proc(net.dev, "cuCtxPushCurrent", &cu.push);
+    net_proc(net.dev, "cuCtxPopCurrent", &cu.pop);
     assert_int_equal(cu.retain(&ctx, 0), 0);
     assert_int_equal(cu.push(ctx), 0);
 }

@@ -26,26 +26,18 @@ static struct {
     int (*get)(CUfunction *, CUmodule, const char *);
 } cu;
 
-static void get_proc(const char *name, void *to)
-{
-    void *proc = fgs_device_get_proc(net.dev, name);
-
-    assert_non_null(proc);
-    memcpy(to, &proc, sizeof proc);
-}
-
 static void open_net(void)
 {
     CUcontext ctx;
 
     net_open(&net);
-    get_proc("cuDevicePrimaryCtxRetain", &cu.retain);
-    get_proc("cuDevicePrimaryCtxRelease", &cu.release);
-    get_proc("cuCtxPushCurrent", &cu.push);
-    get_proc("cuCtxPopCurrent", &cu.pop);
-    get_proc("cuLaunchHostFunc", &cu.host);
-    get_proc("cuModuleLoadData", &cu.load);
-    get_proc("cuModuleGetFunction", &cu.get);
+    net_proc(net.dev, "cuDevicePrimaryCtxRetain", &cu.retain);
+    net_proc(net.dev, "cuDevicePrimaryCtxRelease", &cu.release);
+    net_proc(net.dev, "cuCtxPushCurrent", &cu.push);
+    net_proc(net.dev, "cuCtxPopCurrent", &cu.pop);
+    net_proc(net.dev, "cuLaunchHostFunc", &cu.host);
+    net_proc(net.dev, "cuModuleLoadData", &cu.load);
+    net_proc(net.dev, "cuModuleGetFunction", &cu.get);
     assert_int_equal(cu.retain(&ctx, 0), 0);
     assert_int_equal(cu.push(ctx), 0);
 }

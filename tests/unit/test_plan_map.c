@@ -51,18 +51,18 @@ static void prepare_turns(struct pair *p)
 {
     uint32_t bytes = bytes_of(&shape);
 
-    get_proc("cuMemAlloc", &more.alloc);
-    get_proc("cuMemFree", &more.free);
-    get_proc("cuGraphCreate", &more.create);
-    get_proc("cuGraphDestroy", &more.destroy);
-    get_proc("cuStreamCreate", &more.stream_create);
-    get_proc("cuStreamDestroy", &more.stream_destroy);
-    get_proc("cuStreamSynchronize", &more.synchronize);
-    get_proc("cuStreamBeginCapture", &more.begin);
-    get_proc("cuStreamEndCapture", &more.end);
-    get_proc("cuGraphInstantiateWithFlags", &more.instantiate);
-    get_proc("cuGraphLaunch", &more.launch);
-    get_proc("cuGraphExecDestroy", &more.exec_destroy);
+    net_proc(net.dev, "cuMemAlloc", &more.alloc);
+    net_proc(net.dev, "cuMemFree", &more.free);
+    net_proc(net.dev, "cuGraphCreate", &more.create);
+    net_proc(net.dev, "cuGraphDestroy", &more.destroy);
+    net_proc(net.dev, "cuStreamCreate", &more.stream_create);
+    net_proc(net.dev, "cuStreamDestroy", &more.stream_destroy);
+    net_proc(net.dev, "cuStreamSynchronize", &more.synchronize);
+    net_proc(net.dev, "cuStreamBeginCapture", &more.begin);
+    net_proc(net.dev, "cuStreamEndCapture", &more.end);
+    net_proc(net.dev, "cuGraphInstantiateWithFlags", &more.instantiate);
+    net_proc(net.dev, "cuGraphLaunch", &more.launch);
+    net_proc(net.dev, "cuGraphExecDestroy", &more.exec_destroy);
     assert_int_equal(more.stream_create(&stream, 1), 0);
     for (int i = 0; i < 2; i++)
         assert_int_equal(more.alloc(&place[i], SLOTS * bytes), 0);
