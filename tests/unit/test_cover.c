@@ -2,24 +2,15 @@
  *
  * Nothing is launched here: kernels of the application are descriptions.
  */
-#include "compose_rig.h"
+#include "refuse_rig.h"
 
 static struct net net;
 static fgs_buffer *in, *mid, *out;
 static fgs_access *writes, *reads; /* `mid`: by stage a, by stage b */
 
-/* No such function: a plan that is refused never asks the driver for it. */
-#define NO_FUNCTION ((CUfunction)(uintptr_t)16)
-
 static fgs_stage_desc *own(const char *name, fgs_buffer *from, fgs_buffer *to)
 {
-    fgs_stage_desc *s = net_stage(&net, name, NULL, from, NULL, to);
-
-    s->function = NO_FUNCTION;
-    s->grid[0] = NET_TILES;
-    s->grid[1] = s->grid[2] = 1;
-    s->block[0] = s->block[1] = s->block[2] = 1;
-    return s;
+    return own_stage(&net, name, from, to, NET_TILES);
 }
 
 static int setup(void **state)
@@ -35,14 +26,7 @@ static int setup(void **state)
 
 static void refused(fgs_result want, const char *words)
 {
-    fgs_error err = { .result = FGS_OK };
-    fgs_result r = net_compose(&net, &err);
-
-    if (r != want || !strstr(err.text, words))
-        print_error("%s: %s\n", fgs_result_name(r), err.text);
-    assert_null(net.plan);
-    assert_int_equal(r, want);
-    assert_non_null(strstr(err.text, words));
+    refused_for(&net, want, words);
 }
 
 static void read_by_b(uint32_t blocks)

@@ -2,13 +2,10 @@
  *
  * Every number of a description is taken to its ends.  Nothing is launched.
  */
-#include "compose_rig.h"
+#include "refuse_rig.h"
 
 static struct net net;
 static fgs_buffer *in, *mid, *out;
-
-/* No such function: a plan that is refused never asks the driver for it. */
-#define NO_FUNCTION ((CUfunction)(uintptr_t)16)
 
 static int setup(void **state)
 {
@@ -33,25 +30,14 @@ static int teardown(void **state)
 static fgs_access *own(fgs_buffer *from, fgs_buffer *to, uint32_t blocks)
 {
     uint32_t i = net.spec.stage_count;
-    fgs_stage_desc *s = net_stage(&net, "own", NULL, from, NULL, to);
 
-    s->function = NO_FUNCTION;
-    s->grid[0] = blocks;
-    s->grid[1] = s->grid[2] = 1;
-    s->block[0] = s->block[1] = s->block[2] = 1;
+    own_stage(&net, "own", from, to, blocks);
     return net.access[i];
 }
 
 static void refused(fgs_result want, const char *words)
 {
-    fgs_error err = { .result = FGS_OK };
-    fgs_result r = net_compose(&net, &err);
-
-    if (r != want || !strstr(err.text, words))
-        print_error("%s: %s\n", fgs_result_name(r), err.text);
-    assert_null(net.plan);
-    assert_int_equal(r, want);
-    assert_non_null(strstr(err.text, words));
+    refused_for(&net, want, words);
 }
 
 /* Past the rules of accesses, the driver is asked for the function. */
@@ -98,22 +84,12 @@ static void table_of_a_producer_and_a_first_tile(void **state)
     refused(FGS_E_MISMATCH, "by a table, and by first");
 }
 
-static fgs_buffer *chunks(const char *name)
-{
-    fgs_buffer_desc d = { .size = sizeof d, .name = name, .tiles = 64,
-                          .tile_bytes = 16 };
-    fgs_error err;
-
-    RIG_OK(fgs_buffer_make(&net.b[net.buffers], net.dev, &d, &err), err);
-    return net.b[net.buffers++];
-}
-
 static void boxes_of_a_tensor_beyond_the_buffer(void **state)
 {
     const uint64_t most = UINT32_MAX;
     fgs_box all = { .rank = 5, .dims = { most, most, most, most, most },
                     .pitch = { 16, 16, 16, 16 }, .box = { 1, 1, 1, 1, 1 } };
-    fgs_access *a = own(chunks("tensor"), mid, 1);
+    fgs_access *a = own(chunk_buffer(&net, "tensor", 64), mid, 1);
 
     (void)state;
     a[0].box = &all;
@@ -152,7 +128,7 @@ static void box_is_much_larger_than_the_tensor(void **state)
     fgs_box one = { .rank = 5, .dims = { 4, 2, 2, 2, 2 },
                     .pitch = { 16, 32, 64, 128 },
                     .box = { most, most, most, most, most } };
-    fgs_access *a = own(mid, chunks("tensor"), 1);
+    fgs_access *a = own(mid, chunk_buffer(&net, "tensor", 64), 1);
 
     (void)state;
     a[1].box = &one;
@@ -165,7 +141,8 @@ static void box_is_much_larger_than_the_tensor(void **state)
 static void box_of_a_kernel_that_takes_tiles(void **state)
 {
     fgs_box w = { .rank = 1, .dims = { 256 }, .box = { 4 } };
-    fgs_buffer *a = chunks("a"), *b = chunks("b");
+    fgs_buffer *a = chunk_buffer(&net, "a", 64), *b = chunk_buffer(&net, "b",
+                                                                   64);
     fgs_kernel_desc d = { .role = FGS_ROLE_CONSUMER, .tile_bytes = 16,
                           .engine = FGS_ENGINE_POLL, .threads = 32 };
 

@@ -2,15 +2,12 @@
  *
  * Nothing is launched here: kernels of the application are descriptions.
  */
-#include "compose_rig.h"
+#include "refuse_rig.h"
 
 #include <fgs/fgs_sim.h>
 
 static struct net net;
 static fgs_buffer *in, *mid, *out;
-
-/* No such function: a plan that is refused never asks the driver for it. */
-#define NO_FUNCTION ((CUfunction)(uintptr_t)16)
 
 static void open_net(void)
 {
@@ -38,12 +35,8 @@ static int teardown(void **state)
  * and flags. */
 static fgs_stage_desc *own(const char *name, fgs_buffer *from, fgs_buffer *to)
 {
-    fgs_stage_desc *s = net_stage(&net, name, NULL, from, NULL, to);
+    fgs_stage_desc *s = own_stage(&net, name, from, to, NET_TILES);
 
-    s->function = NO_FUNCTION;
-    s->grid[0] = NET_TILES;
-    s->grid[1] = s->grid[2] = 1;
-    s->block[0] = s->block[1] = s->block[2] = 1;
     s->waits = FGS_WAITS_LAST;
     s->triggers = FGS_TRIGGERS_START;
     for (uint32_t i = 0; i < s->access_count; i++)
@@ -62,15 +55,8 @@ static fgs_access *access_of(uint32_t stage, uint32_t i)
 static void refused(fgs_result want, const char *words, const char *stage,
                     const char *buffer)
 {
-    fgs_error err = { .result = FGS_OK };
-    fgs_result r = net_compose(&net, &err);
+    fgs_error err = refused_for(&net, want, words);
 
-    if (r != want || !strstr(err.text, words))
-        print_error("%s: %s\n", fgs_result_name(r), err.text);
-    assert_null(net.plan);
-    assert_int_equal(r, want);
-    assert_int_equal(err.result, want);
-    assert_non_null(strstr(err.text, words));
     if (stage)
         assert_string_equal(err.kernel, stage);
     if (buffer)
@@ -362,20 +348,10 @@ static fgs_box rows(uint64_t width, uint64_t height)
                       .box = { width, height } };
 }
 
-static fgs_buffer *chunks(const char *name)
-{
-    fgs_buffer_desc d = { .size = sizeof d, .name = name, .tiles = 80,
-                          .tile_bytes = 16 };
-    fgs_error err;
-
-    RIG_OK(fgs_buffer_make(&net.b[net.buffers], net.dev, &d, &err), err);
-    return net.b[net.buffers++];
-}
-
 static void padding_that_nobody_writes(void **state)
 {
     fgs_box w = rows(30, 2), r = rows(16, 5);
-    fgs_buffer *t = chunks("tensor");
+    fgs_buffer *t = chunk_buffer(&net, "tensor", 80);
 
     (void)state;
     own("a", in, t);
@@ -400,7 +376,7 @@ static void padding_that_nobody_writes(void **state)
 static void padding_that_is_preset_and_then_filled(void **state)
 {
     fgs_box w = rows(30, 2), r = rows(16, 5);
-    fgs_buffer *t = chunks("tensor");
+    fgs_buffer *t = chunk_buffer(&net, "tensor", 80);
 
     (void)state;
     own("a", in, t);
@@ -421,7 +397,7 @@ static void padding_that_is_preset_and_then_filled(void **state)
 static void boxes_that_share_a_chunk(void **state)
 {
     fgs_box w = rows(6, 10);
-    fgs_buffer *t = chunks("tensor");
+    fgs_buffer *t = chunk_buffer(&net, "tensor", 80);
 
     (void)state;
     own("a", in, t);
@@ -436,7 +412,7 @@ static void boxes_that_share_a_chunk(void **state)
 static void boxes_that_are_none(void **state)
 {
     fgs_box w = rows(30, 2);
-    fgs_buffer *t = chunks("tensor");
+    fgs_buffer *t = chunk_buffer(&net, "tensor", 80);
 
     (void)state;
     own("a", in, t);
