@@ -141,8 +141,8 @@ static void box_is_much_larger_than_the_tensor(void **state)
 static void box_of_a_kernel_that_takes_tiles(void **state)
 {
     fgs_box w = { .rank = 1, .dims = { 256 }, .box = { 4 } };
-    fgs_buffer *a = chunk_buffer(&net, "a", 64), *b = chunk_buffer(&net, "b",
-                                                                   64);
+    fgs_buffer *a = chunk_buffer(&net, "a", 64);
+    fgs_buffer *b = chunk_buffer(&net, "b", 64);
     fgs_kernel_desc d = { .role = FGS_ROLE_CONSUMER, .tile_bytes = 16,
                           .engine = FGS_ENGINE_POLL, .threads = 32 };
 
