@@ -2,7 +2,7 @@
  *
  * A driver may fire a programmatic or a launch completion event as late as the
  * end of the grid (driver 580 does so with the first, outside graphs), so each
- * is tried, once a context, by ptx/overlap_probe.ptx.in:
+ * is tried, once an fgs_device, by ptx/overlap_probe.ptx.in:
  *
  *   stream 0   gate, until the host has enqueued the rest
  *              first, fires the event; until it sees the second, or in vain
@@ -13,7 +13,6 @@
  */
 #include "core/device.h"
 #include "text/text.h"
-
 
 enum {
     GATE_NS = 1000000000, /* a host that is slower than this hears no        */

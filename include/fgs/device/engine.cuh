@@ -301,9 +301,9 @@ FGS_FN u32 first_bad(void *tile, const limits &l)
  * A copy brought sentinels: sleep, and copy again (giveup_none), or stop.
  * Before that, where it sleeps from the first try on, look at the chunk `bad`
  * until it is valid: a copy loads all of the tile from the second cache, which
- * those who produce on this SM feel (an H200: 3.4 % of their time with a copy
- * each 2 us, 0.1 % with a look; fgs bench retry).  One thread, or the lanes of
- * a Warp, for which lane 0 decides.
+ * those who produce on this SM feel (the PTX text on an H200: 3.4 % of their
+ * time with a copy each 2 us, 0.2 % with a look; fgs bench retry).  One thread,
+ * or the lanes of a Warp, for which lane 0 decides.
  */
 template <class E, bool Warp>
 FGS_FN u32 hold_back(const void *from, u32 bad, patience &p, const limits &l,
