@@ -291,6 +291,30 @@ static bool find_args(struct pipe_device *d, const struct pipe_kernel *k,
     return true;
 }
 
+/* A driver's refusal, with the kernel and what was asked for it. */
+static bool named(struct pipe_device *d, const struct pipe_kernel *k,
+                  unsigned threads, unsigned shared, bool is_good)
+{
+    char why[sizeof d->why];
+
+    if (is_good)
+        return true;
+    memcpy(why, d->why, sizeof why);
+    snprintf(d->why, sizeof d->why,
+             "%s, blocks of %u threads, %u bytes of dynamic shared memory: "
+             "%.600s", k->entry, threads, shared, why);
+    return false;
+}
+
+/* More shared memory than a kernel has without asking. */
+static bool allow_shared(struct pipe_device *d, const struct pipe_kernel *k,
+                         unsigned shared)
+{
+    return shared <= PLAIN_SHARED ||
+           TRY(d, cuFuncSetAttribute, (k->function, DYNAMIC_SHARED,
+                                       (int)shared));
+}
+
 bool pipe_run(struct pipe_device *d, const struct pipe_kernel *k,
               const struct pipe_launch *l)
 {
@@ -311,10 +335,10 @@ bool pipe_run(struct pipe_device *d, const struct pipe_kernel *k,
         attr[c.count++].value.flag = 1;
     }
     return find_args(d, k, l->args, zero, params) &&
-           (l->shared <= PLAIN_SHARED ||
-            TRY(d, cuFuncSetAttribute,
-                (k->function, DYNAMIC_SHARED, (int)l->shared))) &&
-           TRY(d, cuLaunchKernelEx, (&c, k->function, params, NULL));
+           named(d, k, l->threads, l->shared,
+                 allow_shared(d, k, l->shared) &&
+                     TRY(d, cuLaunchKernelEx, (&c, k->function, params,
+                                               NULL)));
 }
 
 bool pipe_room(struct pipe_device *d, const struct pipe_kernel *k,
@@ -322,11 +346,10 @@ bool pipe_room(struct pipe_device *d, const struct pipe_kernel *k,
 {
     int n = 0;
 
-    if ((shared > PLAIN_SHARED &&
-         !TRY(d, cuFuncSetAttribute,
-              (k->function, DYNAMIC_SHARED, (int)shared))) ||
-        !TRY(d, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-             (&n, k->function, (int)threads, shared)))
+    if (!named(d, k, threads, shared,
+               allow_shared(d, k, shared) &&
+                   TRY(d, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+                       (&n, k->function, (int)threads, shared))))
         return false;
     *blocks = (unsigned)n;
     return true;

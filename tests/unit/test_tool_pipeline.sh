@@ -96,6 +96,12 @@ for e in bulk report; do
         not_ok "stage_of_leak_by_$e" "$(head -n 3 "$tmp/out")"
 done
 refuse one_block 'a producer and a consumer block' --pipeline fused --blocks 1
+FGS_SIM_SMS=1 FGS_SIM_SM_BLOCKS=1 refuse cluster_without_room \
+    'report_pair_consume, blocks of .*: cuLaunchKernelEx: .*CLUSTER_SIZE' \
+    --pipeline cta-pair
+FGS_SIM_SM_SHARED=65536 refuse too_much_shared_memory \
+    'bulk_retry_consume, blocks of .* 131072 bytes of dynamic shared' \
+    --pipeline retry-warp --stages 8 --tile 16384
 refuse leak_is_told "tile 9 chunk 5 (.*kept its sentinel" \
     --pipeline double-buffer --inject leak:9:5 --bound-ms 3
 grep -q 'tile 9, chunk 5, stage' "$tmp/out" &&
