@@ -138,7 +138,8 @@ static uint64_t leak_of(const struct pipeline_asked *a)
 static bool launch(const struct pipeline_asked *a, struct chain *c, int k)
 {
     struct pipe_arg args[] = {
-        {"p_map", c->map[k], NULL}, {"p_weights", c->weights[k], NULL},
+        {"p_map", c->map[k], NULL}, {"p_in", k ? c->mid : c->in, NULL},
+        {"p_weights", c->weights[k], NULL},
         {"p_out", k ? c->out : c->mid, NULL}, {"p_rows", c->rows, NULL},
         {"p_columns", k ? COLUMNS2 : COLUMNS, NULL},
         {"p_steps", k ? STEPS2 : STEPS, NULL}, {"p_ctl", c->board, NULL},
@@ -147,6 +148,7 @@ static bool launch(const struct pipeline_asked *a, struct chain *c, int k)
          NULL},
         {"p_bound_ns", a->bound_ms * 1000000, NULL},
         {"p_max_tries", a->max_tries, NULL},
+        {"p_work_ns", k ? 0 : a->work_ns, NULL},
         {"p_leak", k ? UINT64_MAX : leak_of(a), NULL}, {NULL, 0, NULL},
     };
     uint64_t tiles = (uint64_t)c->rows * (k ? COLUMNS2 : COLUMNS);
@@ -211,7 +213,7 @@ static bool still_alive(const struct pipeline_asked *a, struct chain *c)
     struct pipeline_done d = {.alive = -1};
 
     healthy.fault_stem = NULL;
-    healthy.max_tries = 0;
+    healthy.max_tries = healthy.work_ns = 0;
     healthy.bound_ms = 2000;
     return run_round(&healthy, c, &d);
 }

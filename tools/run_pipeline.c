@@ -21,7 +21,7 @@ static const struct pipeline_row rows[] = {
      0, cta_pair_check, cta_pair_run},
     {"full-empty",
      ASK_STAGES | ASK_ROUNDS | ASK_BLOCKS | ASK_ENGINE | ASK_INJECT |
-         ASK_PRODUCT,
+         ASK_WORK | ASK_PRODUCT,
      FULL_EMPTY_BOX, full_empty_check, full_empty_run},
     {"retry-warp",
      ASK_STAGES | ASK_ELEMENT | ASK_SHAPE | ASK_INJECT | ASK_ROUNDS |

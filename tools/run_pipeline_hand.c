@@ -230,7 +230,8 @@ static bool launch(const struct pipeline_asked *a,
                    const struct pipeline_shape *s, struct pipeline_hand *h)
 {
     const struct pipe_arg mapped[] = {
-        {"p_map", h->map, NULL}, {"p_out", h->out, NULL},
+        {"p_map", h->map, NULL}, {"p_mid", h->mid, NULL},
+        {"p_out", h->out, NULL},
         {"p_tiles", a->tiles, NULL}, {"p_ctl", h->board, NULL},
         {"p_rec", h->rec_at, NULL},
         {"p_stat", h->board + FGS_BOARD_CONSUMER, NULL},

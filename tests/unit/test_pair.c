@@ -25,8 +25,8 @@ static void make_map(void)
 static void run(uint64_t tiles, uint64_t bound_ns, uint64_t max_tries, int pdl)
 {
     CUdeviceptr stat = g.stat + FGS_ROLE_CONSUMER * sizeof(struct fgs__stat);
-    void *params[] = { &map, &g.out, &tiles, &g.ctl, &g.drec, &stat, &bound_ns,
-                       &max_tries };
+    void *params[] = { &map, &g.mid, &g.out, &tiles, &g.ctl, &g.drec, &stat,
+                       &bound_ns, &max_tries };
     CUlaunchAttribute attr = {
         .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     };
@@ -75,6 +75,27 @@ static void both_tiles_of_a_pair_come_right(void **state)
             again += get_stat(FGS_ROLE_CONSUMER).reissues;
         }
     assert_true(again > 0);
+}
+
+/* By its first chunk that is missing, in either block's tile: a pair that is
+ * waited for is copied again a few times, not each 2 us. */
+static void late_tiles_are_looked_at(void **state)
+{
+    uint64_t again;
+
+    (void)state;
+    reset(NULL);
+    hand_over_to_pairs(NULL, (struct args){
+        .tiles = TILES, .work_ns = 200000, .bound_ns = 2000000000 });
+    assert_int_equal(g.rec->code, 0);
+    again = get_stat(FGS_ROLE_CONSUMER).reissues;
+    assert_in_range(again, 1, 4 * TILES / 2);
+    reset(NULL);
+    hand_over_to_pairs("scale_produce_leak", (struct args){
+        .tiles = 2, .fault_tile = 1, .fault_chunk = 99,
+        .bound_ns = 2000000 });
+    assert_true(g.rec->tries > 500);
+    assert_in_range(get_stat(FGS_ROLE_CONSUMER).reissues, 0, 4);
 }
 
 static void leak_in_either_block_is_named(void **state)
@@ -146,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_tiles_of_a_pair_come_right),
+        cmocka_unit_test(late_tiles_are_looked_at),
         cmocka_unit_test(leak_in_either_block_is_named),
         cmocka_unit_test(bound_on_tries_is_exact),
     };

@@ -38,7 +38,7 @@ static const struct mutant {
       "4096 bytes" },
     { "armed for one block", "report_pair_consume",
       { { "4096, 2 * 4096, %p_alone;", "4096, 4096, %p_alone;" } },
-      "arrivals and -" },
+      "" },
     { "the other block does not wait for a word", "report_pair_consume",
       { { "    @!%p_landed bra         L_told;", "" } },
       "4096 bytes" },
@@ -128,8 +128,8 @@ static int run_gemm(CUfunction f, uint64_t seed)
     uint32_t rows = ROWS, columns = COLUMNS, steps = STEPS;
     uint64_t none = 0, leak = UINT64_MAX;
     CUdeviceptr in, weights, out, map;
-    void *params[] = { &map, &weights, &out, &rows, &columns, &steps, &g.ctl,
-                       &g.drec, &none, &none, &none, &leak };
+    void *params[] = { &map, &in, &weights, &out, &rows, &columns, &steps,
+                       &g.ctl, &g.drec, &none, &none, &none, &none, &leak };
     CUresult r;
 
     for (uint32_t i = 0; i < IN; i++)
@@ -160,8 +160,8 @@ static int run_pair(CUfunction f, uint64_t seed)
     fgs_kernel *init = make(FGS_ROLE_INIT, FGS_ENGINE_AUTO, 0, NULL);
     fgs_kernel *p = make(FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO, 0, NULL);
     CUdeviceptr map = map_of(g.mid, 7, dims, 1024, box);
-    void *params[] = { &map, &g.out, &tiles, &g.ctl, &g.drec, &none, &bound,
-                       &none };
+    void *params[] = { &map, &g.mid, &g.out, &tiles, &g.ctl, &g.drec, &none,
+                       &bound, &none };
     int right = 0;
 
     launch(init, (struct args){ .tiles = TILES });

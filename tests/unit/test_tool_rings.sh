@@ -50,7 +50,8 @@ for stages in 1 2 5 8; do
     [ $stages != 1 ] || want=$digest
     same chain_${stages}_digest
 done
-run chain_report --pipeline full-empty --engine report --tiles 2
+run chain_report --pipeline full-empty --engine report --tiles 2 \
+    --slow-producer 20000
 same chain_report_digest
 
 # leak NAME STAGE OPTIONS: it ends as a record with tile and stage
