@@ -80,6 +80,7 @@ DEVICE = $(wildcard include/fgs/device/*.cuh)
 EXAMPLES = $(B)/examples/readme $(B)/examples/rms_gemv
 UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
+FUZZ   ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
          $(wildcard tests/fake/*.c))
 DEPS = $(OBJ:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
@@ -334,7 +335,9 @@ test-unit: $(UNIT_OK)
 test-more: $(MORE_OK)
 test-thread: $(THREAD_OK)
 test-gpu: $(GPU_OK)
-build-tests: $(ALL) $(UNIT) $(GPU) $(FAKE) $(EXAMPLES)
+# Nobody runs the fuzz targets there, but they must compile.
+build-tests: $(ALL) $(UNIT) $(GPU) $(FAKE) $(EXAMPLES) \
+             $(if $(SAN),,$(FUZZ:%=$(B)/plain_%))
 
 # The names of all logs of a set of tests, for the totals.
 logs-%:
@@ -358,7 +361,6 @@ check-clients: $(DROPIN)
 # make fuzz FUZZ=run FUZZ_S=3600.  plain_NAME takes files, or one text on its
 # standard input: afl-fuzz runs it, as does who has a text that crashed.
 FUZZ_S ?= 60
-FUZZ   ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_run  = tests/ptx/run
 FUZZ_load = tests/ptx/run tests/ptx/accept tests/ptx/refuse
 fuzz:
