@@ -5,6 +5,10 @@
  */
 #include "role.cuh"
 
+#if WITH_PRODUCT
+#error "fgs: a join of data and scales is in the PTX alone"
+#endif
+
 typedef fgs::ELEMENT element;
 
 static_assert(element::bits == BITS && element::sentinel == SENTINEL &&

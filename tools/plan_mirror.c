@@ -109,6 +109,10 @@ static void compute(const struct plan_stage *s, const char *role,
                         n * 8 / fgs_element_get_info(out->element)->bits, NULL);
         return;
     }
+    if (*role == 's') { /* scale */
+        fgs_ref_scaled_join(in[0], in[1], to, 1, n);
+        return;
+    }
     fgs_ref_consume(out->element, in[0], to, 1, n);
     if (*role != 'j') /* relay, consume */
         return;
@@ -161,7 +165,7 @@ static const char *mirror_of(const struct plan_stage *s)
     }
     if (!role || writes != 1 || !s->accesses[s->access_count - 1].write)
         return NULL;
-    return reads == (*role == 'j' ? 2u : 1u) ? role : NULL;
+    return reads == (*role == 'j' || *role == 's' ? 2u : 1u) ? role : NULL;
 }
 
 static bool run_stage(struct plan_mirror *m, const struct plan_stage *s)

@@ -62,6 +62,7 @@ static fgs_role role_of(enum plan_role role)
            : role == PLAN_CONSUMER ? FGS_ROLE_CONSUMER
            : role == PLAN_RELAY    ? FGS_ROLE_RELAY
            : role == PLAN_JOIN     ? FGS_ROLE_JOIN
+           : role == PLAN_SCALED_JOIN ? FGS_ROLE_SCALED_JOIN
                                    : (fgs_role)0;
 }
 

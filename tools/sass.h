@@ -59,7 +59,7 @@ uint32_t sass_way(const struct sass_entry *e, uint64_t from, uint64_t to,
 
 /* What a kernel is for; two roles more than a plan has: it multiplies boxes,
  * it is both ends of a hand-over. */
-enum { SASS_STAGE = FGS_ROLE_JOIN + 1, SASS_FUSED };
+enum { SASS_STAGE = FGS_ROLE_SCALED_JOIN + 1, SASS_FUSED };
 struct sass_what {
     fgs_role role;
     fgs_engine engine; /* consumers */
@@ -80,7 +80,12 @@ struct sass_what {
 
 static inline bool sass_loads(const struct sass_what *w)
 {
-    return w->role >= FGS_ROLE_CONSUMER && w->role <= FGS_ROLE_JOIN;
+    return w->role >= FGS_ROLE_CONSUMER && w->role <= FGS_ROLE_SCALED_JOIN;
+}
+
+static inline bool sass_joins(const struct sass_what *w)
+{
+    return w->role == FGS_ROLE_JOIN || w->role == FGS_ROLE_SCALED_JOIN;
 }
 
 struct sass_broken {

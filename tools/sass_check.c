@@ -159,8 +159,8 @@ const char *sass_mark_text(uint64_t set)
 /* --------------------------------------------------------------- rules -- */
 
 enum { I = 1 << FGS_ROLE_INIT, P = 1 << FGS_ROLE_PRODUCER,
-       R = 1 << FGS_ROLE_RELAY | 1 << FGS_ROLE_JOIN,
-       J = 1 << FGS_ROLE_JOIN, C = 1 << FGS_ROLE_CONSUMER | R,
+       X = 1 << FGS_ROLE_SCALED_JOIN, J = 1 << FGS_ROLE_JOIN | X,
+       R = 1 << FGS_ROLE_RELAY | J, C = 1 << FGS_ROLE_CONSUMER | R,
        S = 1 << SASS_STAGE, F = 1 << SASS_FUSED };
 enum { ANY = -1, E_REPORT = 1 << FGS_ENGINE_REPORT,
        E_BULK = 1 << FGS_ENGINE_BULK, E_POLL = 1 << FGS_ENGINE_POLL,
@@ -227,9 +227,9 @@ static int conditions(const struct sass_what *w)
     if (!w->weak)
         have |= IS_STRONG;
     have |= w->inits ? INITS : DATA;
-    if (w->role != FGS_ROLE_JOIN)
+    if (!sass_joins(w))
         have |= w->staged ? STAGED : w->pair ? PAIR : SINGLE;
-    have |= w->two ? TWO : ONE;
+    have |= w->two || w->role == FGS_ROLE_SCALED_JOIN ? TWO : ONE;
     if (!w->pair)
         have |= ROWS;
     have |= w->own ? OWN : THEIRS;
@@ -358,6 +358,7 @@ static const struct {
     {"fused_", (fgs_role)SASS_FUSED},
     {"consume", FGS_ROLE_CONSUMER},
     {"relay", FGS_ROLE_RELAY},
+    {"scaled_join", FGS_ROLE_SCALED_JOIN},
     {"join", FGS_ROLE_JOIN},
     {"produce", FGS_ROLE_PRODUCER},
     {"fill", FGS_ROLE_INIT},

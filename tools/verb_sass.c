@@ -20,7 +20,8 @@ const char usage_sass[] =
     "  --all        every kernel of the library for every target\n"
     "  --rules      list the rules\n"
     "  --skip R,R   without these rules\n"
-    "  --role init|producer|consumer|relay|join  of a file's entries, and\n"
+    "  --role init|producer|consumer|relay|join|scaled_join  of a file's\n"
+    "               entries, and\n"
     "  --engine report|bulk|poll|async  where the name does not say it\n"
     "  --language ptx|cuda  of --all only these; of NAME the text, or what\n"
     "               NVRTC makes of its twin\n"
@@ -43,7 +44,8 @@ static bool is_file(const char *name)
 /* -------------------------------------------------------------- printing -- */
 
 static const char *const role_names[] = {"?", "init", "producer", "consumer",
-                                         "relay", "join", "stage", "fused"};
+                                         "relay", "join", "scaled_join",
+                                         "stage", "fused"};
 
 static const char *engine_of(const struct sass_what *w)
 {
@@ -356,8 +358,8 @@ int verb_sass(int argc, char **argv)
         {"--all", OPT_FLAG, &a.all, 0, 0, NULL, NULL},
         {"--rules", OPT_FLAG, &a.rules, 0, 0, NULL, NULL},
         {"--skip", OPT_TEXT, &a.skip, 0, 0, NULL, NULL},
-        {"--role", OPT_TEXT, &a.role, 0, 0, "init|producer|consumer|relay|join",
-         NULL},
+        {"--role", OPT_TEXT, &a.role, 0, 0, 
+         "init|producer|consumer|relay|join|scaled_join", NULL},
         {"--engine", OPT_TEXT, &a.engine, 0, 0, "report|bulk|poll|async", NULL},
         {"--element", OPT_TEXT, &a.element, 0, 0, NULL, NULL},
         {"--self-init", OPT_FLAG, &a.self_init, 0, 0, NULL, NULL},

@@ -422,13 +422,16 @@ typedef enum fgs_role {
     FGS_ROLE_CONSUMER, /* copies, checks, re-issues, uses, 4.6.4 step 4      */
     FGS_ROLE_RELAY,    /* a consumer whose output is the next one's buffer of
                           sentinels                                          */
-    FGS_ROLE_JOIN      /* a relay of two inputs, each with its own sentinel  */
+    FGS_ROLE_JOIN,     /* a relay of two inputs, each with its own sentinel  */
+    FGS_ROLE_SCALED_JOIN /* a join of f32 with a ue8m0 scale for each 32 of
+                          them: tiles of a multiple of 2048 bytes, and of a
+                          64th of that                                       */
 } fgs_role;
 
 typedef struct fgs_kernel_desc {
     size_t size;         /* sizeof(fgs_kernel_desc)                          */
     fgs_role role;
-    fgs_engine engine;   /* consumer, relay, join            (default AUTO)  */
+    fgs_engine engine;   /* consumer, relay, joins           (default AUTO)  */
     fgs_element element; /*                                  (default F32)   */
     uint32_t weak;       /* bulk only: 1 = the weak copy; 0 = the strong one,
                             the weak one where nothing assembles PTX 9.3     */
@@ -442,7 +445,7 @@ typedef struct fgs_kernel_desc {
     uint32_t bulk_store; /* producer: 1 = a strong bulk copy of a tile in
                             shared memory; 0 = a 128-bit store a chunk       */
     fgs_language language; /* CUDA: the .cu twin, by NVRTC  (default PTX)    */
-    uint32_t self_init; /* producer, relay, join: 1 = each block fills its own
+    uint32_t self_init; /* producer, relay, joins: 1 = each block fills its own
                             output with the sentinel, then triggers
                             (4.6.4.2)                                        */
     uint32_t persistent; /* 1 = any grid; a block takes every grid-size-th
@@ -653,6 +656,15 @@ FGS_API fgs_result fgs_ref_histogram(const void *in, uint64_t count,
 FGS_API fgs_result fgs_ref_join(fgs_element e, const void *a, const void *b,
                                 void *out, uint64_t tiles,
                                 uint64_t tile_bytes);
+/*
+ * What the library's scaled joins make of f32 and ue8m0: element i of a tile is
+ * multiplied by scale i / 32, 2^(s - 127), rounded once to nearest even; -0 is
+ * made +0, a NaN or a scale 0xff 0x7fffffff; the tile stands backwards.  out is
+ * neither.  FGS_E_SIZE: tile_bytes is no multiple of 2048.
+ */
+FGS_API fgs_result fgs_ref_scaled_join(const void *data, const void *scales,
+                                       void *out, uint64_t tiles,
+                                       uint64_t tile_bytes);
 /* What the library's consumers make of tiles: each backwards by elements.  out
  * is not in.  FGS_E_SIZE: tile_bytes is no multiple of 16. */
 FGS_API fgs_result fgs_ref_consume(fgs_element e, const void *in, void *out,

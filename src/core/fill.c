@@ -60,7 +60,7 @@ static fgs_result by_reader(struct fgs__plan *p, uint32_t use, fgs_error *err)
                                 "buffer '%s': fill is `reader`, and %s is no "
                                 "kernel of the library",
                                 u->name, only->name);
-    if (only && only->role == FGS_ROLE_JOIN && only->access[1].use == use)
+    if (only && fgs__role_joins(only->role) && only->access[1].use == use)
         return fgs__plan_broken(err, only, u, UINT64_MAX,
                                 "buffer '%s': fill is `reader`, and %s clears "
                                 "its first input alone",

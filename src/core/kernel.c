@@ -146,13 +146,14 @@ static bool keeps_tile(const struct fgs__kernel *k, const char *stem)
     return fgs__role_loads(k->role) || (bulk && !strcmp(stem, bulk));
 }
 
-/* What a block keeps in shared memory: its tile, or a join's two. */
+/* What a block keeps in shared memory: its tile, or a join's two, one behind
+ * the other. */
 static fgs_result take_tiles(struct fgs__kernel *k, const char *stem,
                              fgs_error *err)
 {
     struct fgs__shape both = k->shape;
 
-    k->second_bytes = k->role == FGS_ROLE_JOIN ? k->shape.tile_bytes : 0;
+    k->second_bytes = fgs__second_bytes(k->role, k->shape.tile_bytes);
     both.tile_bytes += k->second_bytes;
     k->shared_bytes = keeps_tile(k, stem) ? both.tile_bytes : 0;
     return k->second_bytes ? fgs__shape_check(&both, k->dev->cc, err) : FGS_OK;
@@ -171,10 +172,9 @@ fgs_result fgs__kernel_load(struct fgs__kernel *k, const char *stem,
                          strlen(stem));
     snprintf(k->stem, sizeof k->stem, "%s", stem);
     snprintf(k->entry, sizeof k->entry, "fgs_%s", k->stem);
-    r = take_tiles(k, stem, err);
-    if (r < 0)
-        return r;
     r = fgs__kernel_read(k, stem, err);
+    if (r >= 0)
+        r = take_tiles(k, stem, err);
     if (r >= 0 && k->shape.language == FGS_LANGUAGE_CUDA)
         r = fgs__kernel_compile(k, err);
     if (r < 0) {

@@ -45,7 +45,7 @@ fgs_result fgs__kernel_check(const fgs_kernel_desc *d, fgs_error *err)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);
     if (d->language == FGS_LANGUAGE_CUDA &&
-        (d->role == FGS_ROLE_JOIN ||
+        (fgs__role_joins(d->role) ||
          (d->persistent && fgs__role_loads(d->role))))
         return fgs__fail(err, FGS_E_UNSUPPORTED,
                          "the %s%s has no twin in CUDA C++",

@@ -37,14 +37,14 @@ static int stores_whole(const struct fgs__stage *s, const struct fgs__access *a)
     return is_pure(s, a) && (!s->role || is_writer(s));
 }
 
-/* What turns tiles around hands on what it reads: sentinels that are data, too.
- * Those who write it stand before it. */
+/* What turns tiles around hands on what it reads: sentinels that are data, too;
+ * a product never is one.  Those who write it stand before it. */
 static void take_pure(struct fgs__plan *p, uint32_t stage)
 {
     struct fgs__stage *s = &p->stage[stage];
 
     s->pure = 1;
-    if (s->role == FGS_ROLE_PRODUCER)
+    if (s->role == FGS_ROLE_PRODUCER || s->role == FGS_ROLE_SCALED_JOIN)
         return;
     for (uint32_t i = s->in; i < s->in_end; i++) {
         const struct fgs__stage *from = &p->stage[p->edge[i].from];

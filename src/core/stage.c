@@ -67,6 +67,7 @@ static const struct {
     [FGS_ROLE_CONSUMER] = { 1, 1 },
     [FGS_ROLE_RELAY] = { 1, 1 },
     [FGS_ROLE_JOIN] = { 2, 1 },
+    [FGS_ROLE_SCALED_JOIN] = { 2, 1 },
 };
 
 static fgs_result check_shape(const struct fgs__stage *s,
@@ -89,16 +90,21 @@ static fgs_result check_shape(const struct fgs__stage *s,
     return FGS_OK;
 }
 
-/* The input of a producer is f32, as many elements a tile as its output. */
+/* The input of a producer is f32, as many elements a tile as its output; a
+ * join has a second one of its own kind. */
 static fgs_result check_tile(const struct fgs__plan *p,
                              const struct fgs__stage *s, uint32_t i,
                              const struct fgs__kernel *k, fgs_error *err)
 {
     const struct fgs__use *u = &p->use[s->access[i].use];
     int input = k->role == FGS_ROLE_PRODUCER && !s->access[i].write;
-    fgs_element e = input ? FGS_ELEMENT_F32 : k->shape.element;
-    uint64_t bytes = input ? fgs__shape_in_bytes(&k->shape)
-                           : k->shape.tile_bytes;
+    int second = i == 1 && fgs__role_joins(k->role);
+    fgs_element e = input    ? FGS_ELEMENT_F32
+                    : second ? fgs__second_element(k->role, k->shape.element)
+                             : k->shape.element;
+    uint64_t bytes = input    ? fgs__shape_in_bytes(&k->shape)
+                     : second ? k->second_bytes
+                              : k->shape.tile_bytes;
 
     if (u->element != e)
         return fgs__fail(err, FGS_E_MISMATCH,
@@ -111,7 +117,9 @@ static fgs_result check_tile(const struct fgs__plan *p,
                          "%s: buffer '%s' has tiles of %llu bytes; %s of "
                          "kernel %s has %llu",
                          s->name, u->name, (unsigned long long)u->tile_bytes,
-                         input ? "the input tile" : "the tile", k->entry,
+                         input    ? "the input tile"
+                         : second ? "the second input's tile"
+                                  : "the tile", k->entry,
                          (unsigned long long)bytes);
     return FGS_OK;
 }
@@ -165,7 +173,7 @@ static fgs_result one_table(const struct fgs__plan *p,
 {
     const struct fgs__access *a = &s->access[0], *b = &s->access[1];
 
-    if (s->role != FGS_ROLE_JOIN ||
+    if (!fgs__role_joins(s->role) ||
         (a->tables == b->tables &&
          (!a->table || !memcmp(a->table, b->table,
                                a->tables * sizeof *a->table))))

@@ -20,7 +20,7 @@ static const char *buffer_of(const struct fgs__plan *p, uint32_t stage)
     int write = p->rec[stage].code == FGS__GIVEUP_SENTINEL;
     uint32_t i = 0;
 
-    if (s->role == FGS_ROLE_JOIN && p->rec[stage].stage)
+    if (fgs__role_joins(s->role) && p->rec[stage].stage)
         i = 1; /* its second input */
     for (; i < s->accesses; i++) {
         if (s->access[i].write == write)

@@ -157,6 +157,20 @@ uint32_t fgs_role_registers(fgs_role role, fgs_engine engine)
     return (unsigned)role < FGS__ROLE_COUNT ? fgs__roles[role].regs : 0;
 }
 
+fgs_element fgs__second_element(fgs_role role, fgs_element first)
+{
+    return role == FGS_ROLE_SCALED_JOIN ? FGS_ELEMENT_UE8M0 : first;
+}
+
+uint32_t fgs__second_bytes(fgs_role role, uint32_t tile_bytes)
+{
+    enum { OF_ONE = FGS__SCALE_ELEMS * sizeof(float) };
+
+    return role == FGS_ROLE_SCALED_JOIN ? tile_bytes / OF_ONE
+           : role == FGS_ROLE_JOIN      ? tile_bytes
+                                        : 0;
+}
+
 fgs_result fgs_engine_find(const char *name, fgs_engine *out)
 {
     if (!name || !out)

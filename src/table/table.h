@@ -92,13 +92,26 @@ extern const struct fgs__cross fgs__crosses[FGS__CROSS_COUNT];
 extern const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT];
 
 /* Indexed by fgs_role; entry 0 is empty. */
-enum { FGS__ROLE_COUNT = FGS_ROLE_JOIN + 1 };
+enum { FGS__ROLE_COUNT = FGS_ROLE_SCALED_JOIN + 1 };
 
 /* Loads by an engine. */
 static inline int fgs__role_loads(fgs_role role)
 {
     return role >= FGS_ROLE_CONSUMER;
 }
+
+/* Loads two inputs. */
+static inline int fgs__role_joins(fgs_role role)
+{
+    return role == FGS_ROLE_JOIN || role == FGS_ROLE_SCALED_JOIN;
+}
+
+/* What a join's second input holds, and bytes of its tile beside one of the
+ * first's; 0 = it has none.  A scale is one for 32 elements, as in the formats
+ * that have ue8m0 scales (OCP MX). */
+enum { FGS__SCALE_ELEMS = 32 };
+fgs_element fgs__second_element(fgs_role role, fgs_element first);
+uint32_t fgs__second_bytes(fgs_role role, uint32_t tile_bytes);
 
 extern const struct fgs__role fgs__roles[FGS__ROLE_COUNT];
 

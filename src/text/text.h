@@ -229,7 +229,7 @@ void fgs__text_unread(struct fgs__text *t, const char *stem,
                       const struct fgs__shape *shape, const char *dir);
 
 /* All tokens of a variant of a shape on a device of compute capability cc. */
-enum { FGS__VARS_MAX = 192, FGS__VALUE_MAX = 64 };
+enum { FGS__VARS_MAX = 208, FGS__VALUE_MAX = 64 };
 struct fgs__vars {
     size_t count;
     struct fgs__var var[FGS__VARS_MAX];

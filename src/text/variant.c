@@ -46,6 +46,7 @@ static const struct {
     { "ROLE_CONSUMER", FGS_ROLE_CONSUMER },
     { "ROLE_RELAY", FGS_ROLE_RELAY },
     { "ROLE_JOIN", FGS_ROLE_JOIN },
+    { "ROLE_SCALED_JOIN", FGS_ROLE_SCALED_JOIN },
 #define CTL(id, type, name) { "CTL_" #id, offsetof(struct fgs__ctl, name) },
 #define STAT(id, type, name) { "STAT_" #id, offsetof(struct fgs__stat, name) },
 #define TRACE(id, type, name)                                                  \
@@ -134,17 +135,39 @@ static uint32_t each(uint32_t bits, uint32_t value)
     return lane;
 }
 
-static void put_scan(struct fgs__vars *out, const fgs_element_info *e)
+/* What a field of the element has in its top bit, in a lane. */
+static uint32_t top_bits(const fgs_element_info *e)
 {
-    uint32_t high = each(e->bits, 1u << (e->bits - 1));
+    return each(e->bits, 1u << (e->bits - 1));
+}
+
+/* Where both inputs of a join are scanned by one text, but for another
+ * sentinel, registers have what is looked for. */
+static void put_scan(struct fgs__vars *out, const fgs_element_info *e,
+                     bool scaled)
+{
+    const fgs_element_info *second =
+        fgs_element_get_info(FGS_ELEMENT_UE8M0);
+    uint32_t high = top_bits(e), second_high = top_bits(second);
 
     put(out, "SENTINEL", "0x%08x", e->sentinel);
     put(out, "FILL", "0x%08x", e->fill);
     put(out, "REPORT", "%s", fgs_mechanism_get_info(e->mechanism)->qualifier);
-    put(out, "HIGH", "0x%08x", high);
-    put(out, "LOW", "0x%08x", ~high);
+    put(out, "FIRST_HIGH", "0x%08x", high);
+    put(out, "SECOND_FILL", "0x%08x", second->fill);
+    put(out, "SECOND_HIGH", "0x%08x", second_high);
+    if (scaled) {
+        put(out, "SOUGHT", "%%sought");
+        put(out, "HIGH", "%%tops");
+        put(out, "LOW", "%%lows");
+    } else {
+        put(out, "SOUGHT", "0x%08x", e->fill);
+        put(out, "HIGH", "0x%08x", high);
+        put(out, "LOW", "0x%08x", ~high);
+    }
     put(out, "REVERSE", "0x%s", e->bits == 16 ? "1032" : "0123");
-    flag(out, "IF_W32", e->bits == 32);
+    flag(out, "IF_W32", e->bits == 32 && !scaled);
+    flag(out, "IF_FIELDS", e->bits < 32 || scaled);
     flag(out, "IF_NARROW", e->bits < 32);
     flag(out, "IF_NIBBLE", e->bits == 4);
 }
@@ -280,6 +303,15 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
         return fgs__fail(err, FGS_E_UNSUPPORTED,
                          "%s is for compute capability %c.%c alone", v->stem,
                          only_cc[0], only_cc[1]);
+    if (v->role == FGS_ROLE_SCALED_JOIN &&
+        (s->tile_bytes % (FGS__CHUNK_BYTES * FGS__SCALE_ELEMS *
+                          sizeof(float)) || !s->tile_bytes))
+        return fgs__fail(err, FGS_E_SIZE,
+                         "%s has a scale for each %d elements, in whole "
+                         "chunks: tiles of a multiple of %zu bytes, not %u",
+                         v->stem, FGS__SCALE_ELEMS,
+                         FGS__CHUNK_BYTES * FGS__SCALE_ELEMS * sizeof(float),
+                         s->tile_bytes);
     if (s->persistent && !can_loop(v))
         return fgs__fail(err, FGS_E_INVAL, "%s has no persistent form",
                          v->stem);
@@ -312,15 +344,26 @@ static void put_scales(struct fgs__vars *out, const struct fgs__variant *v,
 static void put_join(struct fgs__vars *out, const struct fgs__variant *v,
                      const struct fgs__shape *s)
 {
-    bool join = v->role == FGS_ROLE_JOIN;
-    uint32_t second = join ? s->tile_bytes : 0;
+    bool join = fgs__role_joins(v->role);
+    bool scaled = v->role == FGS_ROLE_SCALED_JOIN;
+    fgs_element e = fgs__second_element(v->role, s->element);
+    uint32_t second = fgs__second_bytes(v->role, s->tile_bytes);
+    uint32_t scale_bytes = FGS__SCALE_ELEMS * sizeof(float);
 
     flag(out, "IF_JOIN", join);
     flag(out, "IF_LONE", !join);
+    flag(out, "IF_TURNS", join && !scaled); /* chunks of both in turn        */
+    flag(out, "IF_PRODUCT", scaled);
+    put(out, "SCALE_SHIFT", "%d", __builtin_ctz(scale_bytes));
     put(out, "SECOND_REPORT", "%s", fgs_mechanism_get_info(
-        fgs_element_get_info(s->element)->mechanism)->qualifier);
+        fgs_element_get_info(e)->mechanism)->qualifier);
     put(out, "SECOND_BYTES", "%u", second);
     put(out, "LOAD_CHUNKS", "%u", (s->tile_bytes + second) / FGS__CHUNK_BYTES);
+    put(out, "SECOND_CHUNKS", "%u", second / FGS__CHUNK_BYTES);
+    if (scaled)
+        put(out, "SCAN_CHUNKS", "%%count"); /* of the input that is scanned  */
+    else
+        put(out, "SCAN_CHUNKS", "%u", s->tile_bytes / FGS__CHUNK_BYTES);
     if (join)
         put(out, "ARM_BYTES", "%%bytes"); /* of those that are copied        */
     else
@@ -382,7 +425,8 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
     flag(out, "IF_MAKE", v->role == FGS_ROLE_PRODUCER);
     flag(out, "IF_EARLY", !shape->self_init);
     put(out, "NO_CHUNK", "0x%08x", FGS__NO_CHUNK);
-    put_scan(out, fgs_element_get_info(shape->element));
+    put_scan(out, fgs_element_get_info(shape->element),
+             v->role == FGS_ROLE_SCALED_JOIN);
     put_convert(out, shape, c);
     put_shape(out, shape);
     put_join(out, v, shape);

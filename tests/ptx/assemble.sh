@@ -12,7 +12,7 @@ serves() {
     fused_claim_*) echo 100 103 107 110 120 121 ;;
     gemm_regs_stage | gemm_wgmma_stage) echo 90 ;;
     gemm_* | bulk_* | scale_produce_bulk | fused_bulk) echo $late ;;
-    async_consume | async_relay | async_join | async_stages_consume | lab_async) echo 80 86 87 89 $late ;;
+    async_consume | async_relay | async_join | async_scaled_join | async_stages_consume | lab_async) echo 80 86 87 89 $late ;;
     *) echo $early $late ;;
     esac
 }

@@ -196,6 +196,7 @@ fanout8 16544e3b11623245
 own 093503f70020d427
 rotate2 093503f70020d427
 rotate3 093503f70020d427
+scaled 7e8e657e49fb7906
 streams2 af27610d42ea9855
 X
 
@@ -218,6 +219,37 @@ plan 1 "$tmp/join.plan" --order sentinel
 same join_does_not_clear_its_second_input 1 \
     "$(grep -c 'all clears its first input alone' "$tmp/json")"
 
+# A join of data and scales: each input of its element, in tiles of its size.
+sed 's/^\(buffer scales\).*/\1 tile-bytes 32/; s/128$/32/' \
+    "$dir/scaled.plan" > "$tmp/join.plan"
+plan 1 "$tmp/join.plan"
+same scales_are_ue8m0 1 \
+    "$(grep -c "times: buffer 'scales' holds f32, kernel .* works on ue8m0" \
+        "$tmp/json")"
+sed 's/^\(buffer scales.*\) 32$/\1 64/; s/^\(buffer powers.*\) 128$/\1 256/' \
+    "$dir/scaled.plan" > "$tmp/join.plan"
+plan 1 "$tmp/join.plan"
+same a_scale_is_for_32_elements 1 \
+    "$(grep -c "'scales' has tiles of 64 bytes; the second input's tile .* has 32" \
+        "$tmp/json")"
+sed 's/^stage times scale data scales/stage times scale scales data/' \
+    "$dir/scaled.plan" > "$tmp/join.plan"
+plan 1 "$tmp/join.plan"
+same scales_stand_behind_the_data 1 \
+    "$(grep -c "times: buffer 'scales' holds ue8m0, kernel .* works on f32" \
+        "$tmp/json")"
+sed 's/^buffer data$/& tile-bytes 1024/; s/^buffer both$/& tile-bytes 1024/; s/^buffer in$/& tile-bytes 1024/' \
+    "$dir/scaled.plan" > "$tmp/join.plan"
+plan 1 "$tmp/join.plan"
+grep -q 'scaled_join has a scale for each 32 elements, in whole chunks: tiles of a multiple of 2048 bytes, not 1024' \
+    "$tmp/err" && ok scales_of_a_tile_are_whole_chunks ||
+    not_ok scales_of_a_tile_are_whole_chunks "$(tail -n 1 "$tmp/err")"
+sed 's/^buffer scales.*/& fill reader/; /^stage again/d; /^buffer more/d
+    s/consume more/consume both/' "$dir/scaled.plan" > "$tmp/join.plan"
+plan 1 "$tmp/join.plan" --order sentinel
+same scales_are_not_cleared_by_their_reader 1 \
+    "$(grep -c 'times clears its first input alone' "$tmp/json")"
+
 # A block that loops writes as many tiles as it reads, no more.
 cat > "$tmp/loop.plan" <<'X'
 buffer in
@@ -234,7 +266,7 @@ same what_a_loop_does_not_write_is_not_waited_for 1 \
     "$(grep -c "tile 5 of buffer 'b', which no" "$tmp/json")"
 
 # Engines leave the same bits.
-for f in chain20 diamond moe joins; do
+for f in chain20 diamond moe joins scaled; do
     : > "$tmp/digests"
     for e in report bulk poll async; do
         for order in sentinel auto; do
