@@ -66,7 +66,7 @@ static const char usage_tail[] =
     "  --bound-ms N         time bound of each wait loop (default 2000)\n"
     "  --max-tries N        bound on tries of each wait loop (default none)\n"
     "  --language ptx|cuda  the kernels in PTX (default), or their twins in\n"
-    "                       CUDA C++; full-empty and cta-pair have none\n"
+    "                       CUDA C++\n"
     "  --json               the result as JSON\n"
     "\n"
     "Exit: 0 verified, 1 failed, 2 wrong usage, 77 no such device.\n";

@@ -9,6 +9,7 @@
  *   convert.cuh  float to elements that never hold the sentinel   (4.6.4.3)
  *   memory.cuh   store_chunk, bulk_store, pack, fill_tile, publish, trigger,
  *                wait_upstream, give_up, aborted                  (4.6.4.2)
+ *   tensor.cuh   tensor_box: a box of a matrix as a tile           (4.6.7)
  *   engine.cuh   engines, limits of a wait, barriers              (4.6.3)
  *   load.cuh     tile_load: one tile for a block                  (4.6.4.4)
  *   pipe.cuh     pipe: a ring of tiles, roles as calls            (4.6.7)
@@ -48,6 +49,7 @@
 #include <fgs/device/element.cuh>
 #include <fgs/device/convert.cuh>
 #include <fgs/device/memory.cuh>
+#include <fgs/device/tensor.cuh>
 #include <fgs/device/engine.cuh>
 #include <fgs/device/load.cuh>
 #include <fgs/device/pipe.cuh>

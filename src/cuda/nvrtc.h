@@ -45,7 +45,7 @@ void fgs__nvrtc_open(struct fgs__nvrtc *n);
 /* "NVRTC 13.4"; `buf` holds at least 24 bytes. */
 const char *fgs__nvrtc_name(const struct fgs__nvrtc *n, char *buf);
 
-enum { FGS__NVRTC_HEADERS = 12, FGS__NVRTC_OPTIONS = 144 };
+enum { FGS__NVRTC_HEADERS = 16, FGS__NVRTC_OPTIONS = 144 };
 
 /* Arrays, as NVRTC wants them. */
 struct fgs__nvrtc_job {

@@ -6,14 +6,52 @@
 
 #include "kernels.h"
 
+#include <stdbool.h>
+
+/* A kernel that is in no plan, in the language of the group: text, or where a
+ * GPU's driver may be older than the compiler, what nvJitLink makes of it; from
+ * malloc. */
+static inline void *both_image(const char *stem, int cc, fgs_element element)
+{
+    fgs_ptx_desc d = { .size = sizeof d, .stem = stem, .cc = cc,
+                       .element = element, .language = language };
+    bool twin = language == FGS_LANGUAGE_CUDA;
+    fgs_result (*make_text)(const fgs_ptx_desc *, char *, size_t *,
+                            fgs_error *) = twin ? fgs_ptx_compile
+                                                : fgs_ptx_expand;
+    char *text, *image = NULL, target[16];
+    size_t size = 0;
+    fgs_error err;
+
+    if (make_text(&d, NULL, &size, &err) != FGS_E_SIZE)
+        fail_msg("%s", err.text);
+    text = malloc(size);
+    assert_non_null(text);
+    if (make_text(&d, text, &size, &err) < 0)
+        fail_msg("%s", err.text);
+    if (!twin || !getenv("FGS_PROVIDER"))
+        return text;
+    snprintf(target, sizeof target, "sm_%d%s", cc,
+             strstr(text, ".target sm_90a") || cc == 107 ? "a" : "");
+    size = 0;
+    if (fgs_ptx_assemble(stem, text, target, NULL, &size, &err) != FGS_E_SIZE)
+        fail_msg("%s", err.text);
+    image = malloc(size);
+    assert_non_null(image);
+    if (fgs_ptx_assemble(stem, text, target, image, &size, &err) < 0)
+        fail_msg("%s", err.text);
+    free(text);
+    return image;
+}
+
 /* Failures of both groups.  The twins are compiled once each, into a cache that
  * is removed; without NVRTC they do not run. */
-static inline int run_both(const char *name, const struct CMUnitTest *tests,
-                           size_t count)
+static inline int run_both_with(const char *name,
+                                const struct CMUnitTest *tests, size_t count,
+                                CMFixtureFunction open, CMFixtureFunction close)
 {
     char cache[] = "/tmp/fgs-both-XXXXXX", twins[64], remove_cache[64];
-    int failed = _cmocka_run_group_tests(name, tests, count, open_device,
-                                         close_device);
+    int failed = _cmocka_run_group_tests(name, tests, count, open, close);
 
     if (!rtc_tool("libnvrtc.so.13"))
         return failed;
@@ -23,10 +61,15 @@ static inline int run_both(const char *name, const struct CMUnitTest *tests,
     setenv("FGS_CACHE_DIR", cache, 1);
     language = FGS_LANGUAGE_CUDA;
     snprintf(twins, sizeof twins, "%s by twins", name);
-    failed += _cmocka_run_group_tests(twins, tests, count, open_device,
-                                      close_device);
+    failed += _cmocka_run_group_tests(twins, tests, count, open, close);
     snprintf(remove_cache, sizeof remove_cache, "rm -r '%s'", cache);
     return failed + (system(remove_cache) != 0);
+}
+
+static inline int run_both(const char *name, const struct CMUnitTest *tests,
+                           size_t count)
+{
+    return run_both_with(name, tests, count, open_device, close_device);
 }
 
 #endif

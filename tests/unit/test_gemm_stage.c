@@ -4,7 +4,7 @@
  * Against fgs_ref_gemm on numbers whose sums are exact.  On the device that
  * FGS_PROVIDER names.
  */
-#include "kernels.h"
+#include "kernels_both.h"
 
 #include <fgs/fgs_sim.h>
 #include <stdbool.h>
@@ -39,20 +39,12 @@ static int cc;
 
 static CUfunction load(const struct stem *s)
 {
-    fgs_ptx_desc d = { .size = sizeof d, .stem = s->name, .cc = cc,
-                       .element = FGS_ELEMENT_F16 };
-    size_t size = 0;
     char *text, entry[64];
     CUfunction f;
-    fgs_error err;
 
     if (cc < s->cc || (s->only && cc != s->cc))
         return NULL;
-    fgs_ptx_expand(&d, NULL, &size, NULL);
-    text = malloc(size);
-    assert_non_null(text);
-    if (fgs_ptx_expand(&d, text, &size, &err) < 0)
-        fail_msg("%s", err.text);
+    text = both_image(s->name, cc, FGS_ELEMENT_F16);
     if (!getenv("FGS_PROVIDER") && strstr(s->name, "wgmma")) {
         /* by name: the software device has no warpgroups' products */
         assert_true(g.cuModuleLoadData(&module, text));
@@ -374,6 +366,6 @@ int main(void)
     };
 
     memset(host_mid, 0, 4); /* what kernels.h has for tiles */
-    return cmocka_run_group_tests_name("gemm_stage", tests, open_all,
-                                       close_device);
+    return run_both_with("gemm_stage", tests, sizeof tests / sizeof tests[0],
+                         open_all, close_device);
 }

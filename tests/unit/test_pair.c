@@ -3,7 +3,7 @@
  * Digests are those of the other consumers; a leak in either block's tile is
  * named.  Needs a device of compute capability 10.7.
  */
-#include "kernels.h"
+#include "kernels_both.h"
 
 static CUdeviceptr map;
 static CUfunction pair;
@@ -135,7 +135,6 @@ static void bound_on_tries_is_exact(void **state)
 
 static int open_pair(void **state)
 {
-    size_t size = 0;
     char *text;
 
     if (open_device(state))
@@ -144,11 +143,7 @@ static int open_pair(void **state)
         print_message("no engine report on this device\n");
         exit(77);
     }
-    fgs_ptx_text("report_pair_consume", 107, NULL, &size, NULL);
-    text = malloc(size);
-    assert_non_null(text);
-    assert_int_equal(fgs_ptx_text("report_pair_consume", 107, text, &size,
-                                  NULL), FGS_OK);
+    text = both_image("report_pair_consume", 107, FGS_ELEMENT_F32);
     OK(cuModuleLoadData(&module, text));
     OK(cuModuleGetFunction(&pair, module, "fgs_report_pair_consume"));
     free(text);
@@ -172,5 +167,6 @@ int main(void)
         cmocka_unit_test(bound_on_tries_is_exact),
     };
 
-    return cmocka_run_group_tests_name("pair", tests, open_pair, close_pair);
+    return run_both_with("pair", tests, sizeof tests / sizeof tests[0],
+                         open_pair, close_pair);
 }

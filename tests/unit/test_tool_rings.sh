@@ -44,6 +44,7 @@ run single_stage --tiles 31
 want=$digest
 run pair --pipeline cta-pair --tiles 31 --slow-producer 15000
 same pair_digest
+pair=$digest
 
 for stages in 1 2 5 8; do
     run chain_$stages --pipeline full-empty --tiles 2 --stages $stages
@@ -53,6 +54,22 @@ done
 run chain_report --pipeline full-empty --engine report --tiles 2 \
     --slow-producer 20000
 same chain_report_digest
+
+# Their twins leave the same bits.
+if [ -f "$TC/lib/libnvrtc.so.13" ]; then
+    export FGS_NVRTC="$TC/lib/libnvrtc.so.13"
+    for engine in bulk report; do
+        run chain_twin_$engine --pipeline full-empty --engine $engine \
+            --tiles 2 --stages 3 --language cuda
+        same chain_twin_${engine}_digest
+    done
+    want=$pair
+    run pair_twin --pipeline cta-pair --tiles 31 --slow-producer 15000 \
+        --language cuda
+    same pair_twin_digest
+else
+    skip twins_of_rings "no NVRTC; make toolchain gets it"
+fi
 
 # leak NAME STAGE OPTIONS: it ends as a record with tile and stage
 leak()

@@ -6,7 +6,7 @@
 #ifndef FGS_DEVICE_ENGINE_CUH
 #define FGS_DEVICE_ENGINE_CUH
 
-#include <fgs/device/memory.cuh>
+#include <fgs/device/tensor.cuh>
 
 namespace fgs {
 
@@ -285,16 +285,25 @@ FGS_FN void show(u32 &word, u32 v)
 /* ---- before a tile is copied again --------------------------------------- */
 
 /* The first chunk of a tile that a copy brought not valid; who does not look
- * first has no use for it. */
-template <class E, u32 Bytes>
+ * first has no use for it.  One thread, or the lanes of a Warp, a chunk each.
+ */
+template <class E, u32 Bytes, bool Warp>
 FGS_FN u32 first_bad(void *tile, const limits &l)
 {
-    u32 i = 0;
+    constexpr u32 step = Warp ? 32 : 1;
 
-    while (l.first_ns && i < Bytes / 16 &&
-           !holds_sentinel<E>(chunk_at(tile, i)))
-        i++;
-    return l.first_ns && i < Bytes / 16 ? i : no_chunk;
+    if (!l.first_ns)
+        return no_chunk;
+    for (u32 i = 0; i < Bytes / 16; i += step) {
+        u32 mine = i + (Warp ? thread_rank() % 32 : 0), bad;
+
+        bad = mine < Bytes / 16 && holds_sentinel<E>(chunk_at(tile, mine));
+        if constexpr (Warp)
+            bad = __ballot_sync(~0u, bad);
+        if (bad)
+            return i + (Warp ? __ffs((int)bad) - 1 : 0);
+    }
+    return no_chunk;
 }
 
 /*
@@ -305,8 +314,8 @@ FGS_FN u32 first_bad(void *tile, const limits &l)
  * time with a copy each 2 us, 0.2 % with a look; fgs bench retry).  One thread,
  * or the lanes of a Warp, for which lane 0 decides.
  */
-template <class E, bool Warp>
-FGS_FN u32 hold_back(const void *from, u32 bad, patience &p, const limits &l,
+template <class E, bool Warp, class F>
+FGS_FN u32 hold_back(const F &from, u32 bad, patience &p, const limits &l,
                      const site &at, bool abort)
 {
     for (;; p.tries++, p.looks++) {
@@ -320,8 +329,8 @@ FGS_FN u32 hold_back(const void *from, u32 bad, patience &p, const limits &l,
         if (code)
             return code;
         p.nap(l);
-        valid = bad == no_chunk || !holds_sentinel<E>(load_chunk(
-                                       (const char *)from + 16ull * bad));
+        valid = bad == no_chunk ||
+                !holds_sentinel<E>(load_chunk(chunk_from(from, bad)));
         if constexpr (Warp)
             valid = __shfl_sync(~0u, valid, 0);
         if (valid)

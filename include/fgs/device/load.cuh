@@ -75,11 +75,22 @@ FGS_FN void copy_part(u64 &bar, void *to, const void *from, u32 bytes)
 }
 
 /* Arm the barrier's phase and copy into it, Box bytes at a time.  One thread;
- * with async the 32 lanes of a warp, whose arrivals the barrier counts. */
-template <class E, u32 Bytes, class N, u32 Box = Bytes>
-FGS_FN void issue_tile(u64 &bar, void *tile, const void *from)
+ * with async the 32 lanes of a warp, whose arrivals the barrier counts.
+ *
+ * from  a pointer; or a tensor_box, which is copied as a whole
+ */
+template <class E, u32 Bytes, class N, u32 Box = Bytes, class F>
+FGS_FN void issue_tile(u64 &bar, void *tile, const F &from)
 {
-    if constexpr (engine_is<N>::async) {
+    static_assert(!is_box<F>::value ||
+                      ((engine_is<N>::report || engine_is<N>::bulk) &&
+                       Box >= Bytes),
+                  "fgs: a tensor_box is one copy, by report or bulk");
+    if constexpr (is_box<F>::value) {
+        barrier_expect(bar, Bytes);
+        copy_box<mechanism_of<E>(), engine_is<N>::report>(bar, tile, from.map,
+                                                          from.x, from.y);
+    } else if constexpr (engine_is<N>::async) {
         for (u32 i = thread_rank() % 32; i < Bytes / 16; i += 32)
             copy_async(&chunk_at(tile, i), (const char *)from + 16 * i);
         asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];"
@@ -100,8 +111,8 @@ FGS_FN void issue_tile(u64 &bar, void *tile, const void *from)
  * is reported (4.6.3.1).  Every phase is seen before the barrier is armed
  * again.  giveup_none when the conditional phase has advanced too.
  */
-template <class E, u32 Bytes, u32 Box = Bytes>
-FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
+template <class E, u32 Bytes, u32 Box = Bytes, class F>
+FGS_FN u32 settle_report(u64 &bar, void *tile, const F &from, u32 &round,
                          patience &p, const limits &l, const site &at)
 {
     for (;; p.tries++) {
@@ -116,7 +127,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
         round++;
         if (!sentinel)
             return giveup_none;
-        bad = first_bad<E, Bytes>(tile, l);
+        bad = first_bad<E, Bytes, false>(tile, l);
         if (bad != no_chunk)
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
         code = hold_back<E, false>(from, bad, p, l, at, abort);
@@ -134,8 +145,8 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const void *from, u32 &round,
  * every element by its bits.  The next copy writes what the lanes have read:
  * a fence of each lane and a meeting of the warp come before it.
  */
-template <class E, u32 Bytes, class N, u32 Box = Bytes>
-FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
+template <class E, u32 Bytes, class N, u32 Box = Bytes, class F>
+FGS_FN u32 settle_scan(u64 &bar, void *tile, const F &from, u32 &round,
                        patience &p, const limits &l, const site &at)
 {
     u32 lane = thread_rank() % 32;
@@ -154,7 +165,7 @@ FGS_FN u32 settle_scan(u64 &bar, void *tile, const void *from, u32 &round,
         if (!__any_sync(~0u, bad))
             return giveup_none;
         if (landed)
-            first = first_bad<E, Bytes>(tile, l);
+            first = first_bad<E, Bytes, true>(tile, l);
         if constexpr (engine_is<N>::bulk)
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
         code = giveup_landing;

@@ -146,11 +146,11 @@ struct pipe {
     /*
      * Issuer, a converged warp: fill tile i's stage once it is empty.
      *
-     * from  in global memory, 16-byte aligned
+     * from  in global memory, 16-byte aligned; or a tensor_box
      *
      * false  somebody gave up: nothing was issued; close comes next
      */
-    FGS_FN bool issue(u32 i, void *tiles, const void *from)
+    template <class F> FGS_FN bool issue(u32 i, void *tiles, const F &from)
     {
         u32 s = i % stages();
         bool go = true;
@@ -191,7 +191,8 @@ struct pipe {
      * false  somebody gave up, or the issuer has closed before tile i; no
      *        copy of this block is in flight
      */
-    FGS_FN bool retry(retrier &r, u32 i, void *tiles, const void *from,
+    template <class F>
+    FGS_FN bool retry(retrier &r, u32 i, void *tiles, const F &from,
                       const limits &l, const site &at)
     {
         u32 s = i % stages(), code = giveup_other;
@@ -329,7 +330,7 @@ struct pipe {
             bad = again;
             if (!bad)
                 return giveup_none;
-            first = first_bad<E, Bytes>(tile, l);
+            first = first_bad<E, Bytes, false>(tile, l);
             if (first != no_chunk)
                 asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
             code = hold_back<E, false>(from, first, p, l, at, abort);
@@ -341,7 +342,8 @@ struct pipe {
         }
     }
 
-    FGS_FN u32 settle(u32 s, void *tile, const void *from, retrier &r,
+    template <class F>
+    FGS_FN u32 settle(u32 s, void *tile, const F &from, retrier &r,
                       u64 &again, patience &p, const limits &l, const site &at)
     {
         u32 lane = thread_rank() % 32, code = giveup_none;
