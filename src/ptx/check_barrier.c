@@ -67,7 +67,7 @@ static void need_operands(struct fgs__check *c, unsigned n)
 static void join_space(struct fgs__ptx_insn *i)
 {
     static const struct {
-        uint8_t space, proxy;
+        uint16_t space, proxy;
     } list[] = {
         { FGS__M_GLOBAL, FGS__M_PROXY_ASYNC_GLOBAL },
         { FGS__M_SHARED_CTA, FGS__M_PROXY_ASYNC_SHARED },

@@ -130,6 +130,51 @@ static bool check_words(struct fgs__check *c, const struct fgs__product *p,
     return !c->p->failed;
 }
 
+/* Words of a product with scales (ISA 9.7.14.3, table 39). */
+static bool check_scaled(struct fgs__check *c, const struct fgs__product *p)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    unsigned vec = i->mod[FGS__G_SCALE_VEC], type = i->mod[FGS__G_SCALE_TYPE];
+    bool mx = p->kind && p->kind != FGS__M_F8F6F4;
+    bool nv = p->kind == FGS__M_MXF4NVF4;
+
+    if (mx != !!i->mod[FGS__G_BLOCK_SCALE])
+        fgs__check_error(c, mx ? "'.%s' needs '.block_scale'"
+                         : "'.block_scale' needs a kind that begins with mx",
+                         fgs__mods[p->kind].word);
+    else if (mx != !!type)
+        fgs__check_error(c, mx ? "the type of the scales is missing"
+                               : "it has no scales and no type of those");
+    else if (nv ? !vec || vec == FGS__M_SCALE_1X
+                : vec && (!mx || vec != (p->kind == FGS__M_MXF4
+                                         ? FGS__M_SCALE_2X : FGS__M_SCALE_1X)))
+        fgs__check_error(c, vec ? "'.%s' is not for it"
+                                : "needs '.scale_vec::2X' or '.scale_vec::4X'",
+                         fgs__mods[vec].word);
+    else if (type == FGS__M_UE4M3 && (!nv || vec != FGS__M_SCALE_4X))
+        fgs__check_mod_error(c, FGS__G_SCALE_TYPE, "'.ue4m3' is for "
+                             "'.kind::mxf4nvf4' with '.scale_vec::4X'");
+    else if (type == FGS__M_UE8M0 && vec == FGS__M_SCALE_4X)
+        fgs__check_version(c->p, c->mod_at[FGS__G_SCALE_TYPE], 91, 120, 0,
+                           "'.scale_vec::4X' with '.ue8m0'");
+    return !c->p->failed;
+}
+
+/* Sparse ones of .e2m1 without padding are of sm_120a and sm_121a, not of their
+ * family (ISA 9.7.14.6.3, target notes). */
+static bool check_suffix(struct fgs__check *c, const struct fgs__product *p)
+{
+    const struct fgs__ptx_module *m = c->p->m;
+
+    if (p->op == FGS__OP_MMA || m->target_suffix != 'f' ||
+        (p->kind != FGS__M_MXF4 && p->kind != FGS__M_MXF4NVF4))
+        return true;
+    fgs__check_mod_error(c, FGS__G_KIND, "%s with '.%s' needs target sm_120a "
+                         "or sm_121a, .target is %s", c->name,
+                         fgs__mods[p->kind].word, m->target);
+    return false;
+}
+
 static bool check_types(struct fgs__check *c, const struct fgs__product *p,
                         const uint8_t type[4])
 {
@@ -147,7 +192,8 @@ static bool check_types(struct fgs__check *c, const struct fgs__product *p,
     else if (p->op == FGS__OP_WMMA && a != b)
         fgs__parse_error(c->p, c->type_at[2], "%s: A and B must have one type",
                          c->name);
-    return !c->p->failed && check_words(c, p, type) &&
+    return !c->p->failed && check_words(c, p, type) && check_scaled(c, p) &&
+        check_suffix(c, p) &&
         fgs__check_version(c->p, c->mod_at[FGS__G_SHAPE], p->ptx, p->cc,
                            p->family, "%s.%s of .%s and .%s", c->name,
                            fgs__mods[p->shape].word, fgs__ptx_types[a].word,
@@ -176,12 +222,54 @@ static bool check_places(struct fgs__check *c, unsigned lanes)
         fgs__check_range(c, &o[5], 0, 4 / lanes - 1, "the selector");
 }
 
+/* {byte, thread}: which bytes of which lanes are the scales, of A or of B.
+ * Registers have 16 bits; their values are looked at when it runs. */
+static bool check_selector(struct fgs__check *c,
+                           const struct fgs__ptx_operand *o, unsigned scales,
+                           bool of_b)
+{
+    const struct fgs__ptx_operand *byte;
+
+    if (o->kind != FGS__O_VEC || o->children != 2) {
+        fgs__check_operand_error(c, o, "{byte, thread} expected");
+        return false;
+    }
+    for (unsigned k = 0; k < 2; k++)
+        if (!fgs__check_value(c, &o->child[k], FGS__T_U16, FGS__USE_SOURCE))
+            return false;
+    byte = &o->child[0];
+    if (!fgs__check_range(c, byte, 0, 4 - (int)scales, "the byte"))
+        return false;
+    if (byte->kind == FGS__O_INT && scales == 2 && byte->imm & 1) {
+        fgs__check_operand_error(c, byte, "the byte must be 0 or 2");
+        return false;
+    }
+    return fgs__check_range(c, &o->child[1], 0, of_b ? 3 : 1, "the thread");
+}
+
+/* scale-a, {byte, thread}, scale-b, {byte, thread} behind the rest. */
+static bool check_scales(struct fgs__check *c, unsigned first, unsigned scales)
+{
+    const struct fgs__ptx_operand *o = &c->i->operand[first];
+
+    for (unsigned k = 0; scales && k < 4; k += 2) {
+        if (o[k].kind != FGS__O_REG) {
+            fgs__check_operand_error(c, &o[k], "a register expected");
+            return false;
+        }
+        if (!fgs__check_value(c, &o[k], FGS__T_B32, FGS__USE_SOURCE) ||
+            !check_selector(c, &o[k + 1], scales, k != 0))
+            return false;
+    }
+    return true;
+}
+
 void fgs__check_mma(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     const struct fgs__product *p;
     uint8_t type[4];
-    unsigned lanes;
+    unsigned lanes, scales, rest;
     bool shape;
 
     p = fgs__product_find(i, &shape);
@@ -199,7 +287,10 @@ void fgs__check_mma(struct fgs__check *c)
     if (!p || !check_types(c, p, type))
         return;
     lanes = fgs__product_lanes(p, (enum fgs__ptx_type)type[FGS__MATRIX_A]);
-    if (!count_operands(c, lanes ? 6 : 4) || (lanes && !check_places(c, lanes)))
+    scales = fgs__product_scales(i);
+    rest = lanes ? 6 : 4;
+    if (!count_operands(c, rest + (scales ? 4 : 0)) ||
+        (lanes && !check_places(c, lanes)) || !check_scales(c, rest, scales))
         return;
     for (unsigned k = 0; k < 4; k++) {
         enum fgs__ptx_type t = (enum fgs__ptx_type)type[k];

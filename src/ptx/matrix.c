@@ -2,8 +2,9 @@
 #include "ptx/matrix.h"
 
 static const struct fgs__product products[] = {
-#define PRODUCT(op, shape, m, n, k, d, a, b, c, ptx, cc, family)               \
-    { FGS__OP_##op, FGS__M_##shape, m, n, k, { d, a, b, c }, ptx, cc, family },
+#define OF_KIND(kind, op, shape, m, n, k, d, a, b, c, ptx, cc, family)         \
+    { FGS__M_##kind, FGS__OP_##op, FGS__M_##shape, m, n, k, { d, a, b, c },    \
+      ptx, cc, family },
 #include "ptx/matrix.def"
 };
 
@@ -36,7 +37,9 @@ const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
         const struct fgs__product *p = &products[n];
         unsigned k = 0;
 
-        if (p->op != table_op(i) || p->shape != i->mod[FGS__G_SHAPE])
+        if ((p->op != i->op && p->op != table_op(i)) ||
+            p->kind != i->mod[FGS__G_KIND] ||
+            p->shape != i->mod[FGS__G_SHAPE])
             continue;
         *shape = true;
         while (k < 4 && p->type[k] >> type[k] & 1)
@@ -60,14 +63,21 @@ const struct fgs__product *fgs__product_part(const struct fgs__ptx_insn *i,
     return NULL;
 }
 
-unsigned fgs__product_bits(enum fgs__ptx_type t)
+static bool is_sparse(const struct fgs__product *p)
 {
-    return fgs__ptx_types[t].bits;
+    return p->op == FGS__OP_MMA_SP || p->op == FGS__OP_MMA_SP_ORDERED;
 }
 
-unsigned fgs__product_chunk(enum fgs__ptx_type a)
+unsigned fgs__product_bits(const struct fgs__product *p, enum fgs__ptx_type t)
 {
-    unsigned bits = fgs__product_bits(a);
+    bool bytes = p->kind == FGS__M_F8F6F4 || p->kind == FGS__M_MXF8F6F4;
+
+    return t == FGS__T_E2M1 && bytes ? 8 : fgs__ptx_types[t].bits;
+}
+
+unsigned fgs__product_chunk(const struct fgs__product *p, enum fgs__ptx_type a)
+{
+    unsigned bits = fgs__product_bits(p, a);
 
     return bits == 32 ? 2 : bits == 4 ? 8 : 4;
 }
@@ -75,13 +85,24 @@ unsigned fgs__product_chunk(enum fgs__ptx_type a)
 /* A lane holds the places of eight chunks, and there are two rows a group. */
 unsigned fgs__product_lanes(const struct fgs__product *p, enum fgs__ptx_type a)
 {
-    return p->op == FGS__OP_MMA_SP ? p->k / fgs__product_chunk(a) / 4 : 0;
+    return is_sparse(p) ? p->k / fgs__product_chunk(p, a) / 4 : 0;
+}
+
+/* Without a word there is one to 32 elements of A (ISA 9.7.14.3). */
+unsigned fgs__product_scales(const struct fgs__ptx_insn *i)
+{
+    unsigned vec = i->mod[FGS__G_SCALE_VEC];
+
+    if (!i->mod[FGS__G_BLOCK_SCALE])
+        return 0;
+    return vec ? 1u << (vec - FGS__M_SCALE_1X)
+        : i->mod[FGS__G_KIND] == FGS__M_MXF8F6F4 ? 1 : 2;
 }
 
 unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
                            enum fgs__ptx_type t)
 {
-    unsigned bits = fgs__product_bits(t), elements;
+    unsigned bits = fgs__product_bits(p, t), elements;
 
     /* wmma of f16 has half of them twice (seen on an H200). */
     if (p->op == FGS__OP_WMMA && t == FGS__T_F16)
@@ -91,7 +112,7 @@ unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
         return which == FGS__MATRIX_A || which == FGS__MATRIX_B ? 2
             : t == FGS__T_F16 ? 4 : 8;
     elements = which == FGS__MATRIX_A
-        ? p->m * p->k / (p->op == FGS__OP_MMA_SP ? 2u : 1u)
+        ? p->m * p->k / (is_sparse(p) ? 2u : 1u)
         : which == FGS__MATRIX_B ? p->k * p->n : p->m * p->n;
     return elements * bits / 32 / (bits == 64 ? 64 : 32);
 }

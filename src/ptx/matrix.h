@@ -6,7 +6,7 @@
 
 /* A row of matrix.def. */
 struct fgs__product {
-    uint16_t op, shape;
+    uint16_t kind, op, shape;
     uint16_t m, n, k;
     uint64_t type[4];     /* of D, A, B, C                                   */
     int ptx, cc, family;
@@ -35,10 +35,13 @@ unsigned fgs__product_regs(const struct fgs__product *p, enum fgs__matrix which,
 /* Of a sparse product: columns of a chunk of A, of which two (four of 4 bits,
  * one of 32) are there, and how many of four lanes hold the places of those;
  * 0 = it is not sparse. */
-unsigned fgs__product_chunk(enum fgs__ptx_type a);
+unsigned fgs__product_chunk(const struct fgs__product *p, enum fgs__ptx_type a);
 unsigned fgs__product_lanes(const struct fgs__product *p, enum fgs__ptx_type a);
 
 /* Bits of an element as it lies in registers. */
-unsigned fgs__product_bits(enum fgs__ptx_type t);
+unsigned fgs__product_bits(const struct fgs__product *p, enum fgs__ptx_type t);
+
+/* Scales of a row of A and of a column of B, 1, 2 or 4; 0 = none. */
+unsigned fgs__product_scales(const struct fgs__ptx_insn *i);
 
 #endif

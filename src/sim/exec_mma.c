@@ -38,6 +38,34 @@ SPARSE(tf32)
 SPARSE(fp8)
 SPARSE(int)
 
+/* Elements of 8, 6 and 4 bits, with or without scales, dense or sparse. */
+static lane_next run_narrow(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i, mma_tile tile)
+{
+    struct fgs__sim_product p = *fgs__sim_product_of(i);
+    uint8_t at[TILE_M * FGS__SIM_SPARSE];
+    struct fgs__sim_scales scales;
+
+    if (!fgs__sim_matrix_all(w, i) ||
+        (p.lanes && !fgs__sim_matrix_places(w, i, &p, at)) ||
+        (p.scales && !fgs__sim_matrix_scales(w, i, &p, &scales)))
+        return NULL;
+    p.at = p.lanes ? at : NULL;
+    p.scaled = p.scales ? &scales : NULL;
+    tile(w, &p, p.op[0], p.op[1], p.op[2], p.op[3]);
+    return i + 1;
+}
+
+HANDLER(run_bytes)
+{
+    return run_narrow(w, i, FGS__LEVEL(fgs__mma_bytes));
+}
+
+HANDLER(run_nibbles)
+{
+    return run_narrow(w, i, FGS__LEVEL(fgs__mma_nibbles));
+}
+
 /* wmma: a register of D may be one of A, B or C, so all tiles are made before
  * any is written.  Those of tf32 take two steps of four columns of A each, as
  * the assembler has it. */
@@ -140,7 +168,9 @@ static fgs__sim_fn pick_sparse(unsigned type)
 
 static const uint8_t groups[] = {
     FGS__G_ALIGNED, FGS__G_SHAPE, FGS__G_ORDER_A, FGS__G_ORDER_B,
-    FGS__G_ROUND,   FGS__G_POPC,  FGS__G_BOOL,    FGS__G_SATFINITE};
+    FGS__G_ROUND,   FGS__G_POPC,  FGS__G_BOOL,    FGS__G_SATFINITE,
+    FGS__G_KIND,    FGS__G_BLOCK_SCALE, FGS__G_SCALE_VEC,
+    FGS__G_SCALE_TYPE};
 
 bool FGS__LEVEL(fgs__sim_sel_mma)(struct fgs__sim_decoder *d,
                                   const struct fgs__ptx_insn *src,
@@ -155,8 +185,11 @@ bool FGS__LEVEL(fgs__sim_sel_mma)(struct fgs__sim_decoder *d,
         return false;
     out->imm = (int64_t)(uintptr_t)p;
     out->blocks = true;
-    out->run = p->tiles ? pick_tiles(p->type[FGS__MATRIX_A])
-        : p->lanes      ? pick_sparse(p->type[FGS__MATRIX_A])
-                        : pick(p, src->mod[FGS__G_SHAPE]);
+    if (p->narrow)
+        out->run = p->scales > 1 ? run_nibbles : run_bytes;
+    else
+        out->run = p->tiles ? pick_tiles(p->type[FGS__MATRIX_A])
+            : p->lanes      ? pick_sparse(p->type[FGS__MATRIX_A])
+                            : pick(p, src->mod[FGS__G_SHAPE]);
     return true;
 }

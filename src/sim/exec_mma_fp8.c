@@ -1,7 +1,8 @@
 /* exec_mma_fp8.c -- products of fp8: two steps of f16
  *
- * For fp8 the assembler makes steps of f16 for sm_90: the low two elements of
- * each register, then the high two, from 0 on, and a rounded addition of C.
+ * For fp8 the assembler makes steps of f16 for sm_90, and for sm_100 to sm_110
+ * (seen in their code): the low two elements of each register, then the high
+ * two, from 0 on, and a rounded addition of C.  For sm_120: exec_mma_narrow.c.
  */
 #include "sim/mma_float.h"
 

@@ -97,7 +97,7 @@ static uint32_t places_of(const struct fgs__sim_warp *w,
     uint32_t n;
 
     *lane = row % 8 * 4 + p->selector * p->lanes;
-    if (fgs__product_bits(a) >= 16) {
+    if (fgs__ptx_types[a].bits >= 16) {
         *lane += chunk / 4;
         n = chunk % 4 + (high ? 4 : 0);
     } else {
@@ -149,11 +149,97 @@ static bool take_places(struct fgs__sim_decoder *d,
     p->lanes = (uint8_t)fgs__product_lanes(row, a);
     if (!p->lanes)
         return true;
-    p->chunk = (uint8_t)fgs__product_chunk(a);
+    p->chunk = (uint8_t)fgs__product_chunk(row, a);
     p->ordered = src->op == FGS__OP_MMA_SP_ORDERED;
     p->selector = (uint8_t)src->operand[5].imm;
     p->places = fgs__sim_ref_of(d, &src->operand[4], FGS__T_B32);
     return p->places != FGS__SIM_NOREF;
+}
+
+/*
+ * A selector becomes one uniform register for the whole warp (seen in sm_120a
+ * code), so lanes that differ have no meaning.
+ */
+static bool pick_of(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                    const struct fgs__sim_product *p, int b, uint32_t pick[2])
+{
+    const uint32_t top[2] = { 4u - p->scales, b ? 3 : 1 };
+
+    for (int k = 0; k < 2; k++) {
+        const uint16_t *v = fgs__sim_at(w, p->pick[b][k]);
+
+        pick[k] = v[0];
+        for (int lane = 0; lane < 32; lane++) {
+            if (v[lane] == v[0] && v[0] <= top[k] &&
+                (k || p->scales != 2 || !(v[0] & 1)))
+                continue;
+            fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, lane,
+                                v[lane] == v[0] ? "%s-id-%c %u selects no "
+                                "scale" : "%s-id-%c %u is not that of lane 0",
+                                k ? "thread" : "byte", b ? 'b' : 'a', v[lane]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Lanes 4g + 2 thread and the next hold those of rows g and g + 8 of A, lane
+ * 4g + thread those of column g of B (ISA 9.7.14.3, figures 43 and 44). */
+bool fgs__sim_matrix_scales(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i,
+                            const struct fgs__sim_product *p,
+                            struct fgs__sim_scales *out)
+{
+    const uint32_t *a = fgs__sim_at(w, p->scale[0]);
+    const uint32_t *b = fgs__sim_at(w, p->scale[1]);
+    uint32_t of_a[2], of_b[2];
+
+    if (!pick_of(w, i, p, 0, of_a) || !pick_of(w, i, p, 1, of_b))
+        return false;
+    for (uint32_t g = 0; g < 8; g++)
+        for (uint32_t k = 0; k < p->scales; k++) {
+            const uint32_t *low = &a[4 * g + 2 * of_a[1]];
+
+            out->a[g][k] = (uint8_t)(low[0] >> 8 * (of_a[0] + k));
+            out->a[g + 8][k] = (uint8_t)(low[1] >> 8 * (of_a[0] + k));
+            out->b[g][k] =
+                (uint8_t)(b[4 * g + of_b[1]] >> 8 * (of_b[0] + k));
+        }
+    return true;
+}
+
+static bool take_scales(struct fgs__sim_decoder *d,
+                        const struct fgs__ptx_insn *src,
+                        struct fgs__sim_product *p)
+{
+    const struct fgs__ptx_operand *o = &src->operand[p->lanes ? 6 : 4];
+
+    p->kind = src->mod[FGS__G_KIND];
+    p->ue4m3 = src->mod[FGS__G_SCALE_TYPE] == FGS__M_UE4M3;
+    p->scales = (uint8_t)fgs__product_scales(src);
+    for (int b = 0; p->scales && b < 2; b++, o += 2) {
+        p->scale[b] = fgs__sim_ref_of(d, &o[0], FGS__T_B32);
+        p->pick[b][0] = fgs__sim_ref_of(d, &o[1].child[0], FGS__T_U16);
+        p->pick[b][1] = fgs__sim_ref_of(d, &o[1].child[1], FGS__T_U16);
+        if (p->scale[b] == FGS__SIM_NOREF || p->pick[b][0] == FGS__SIM_NOREF ||
+            p->pick[b][1] == FGS__SIM_NOREF)
+            return false;
+    }
+    return true;
+}
+
+/* Elements that no f16 step takes, and fp8 in code for sm_120 and later, where
+ * there are instructions for it; elsewhere the assembler makes steps of f16. */
+static bool is_narrow(const struct fgs__sim_decoder *d,
+                      const struct fgs__sim_product *p)
+{
+    unsigned a = p->type[FGS__MATRIX_A], b = p->type[FGS__MATRIX_B];
+    bool fp8 = a == FGS__T_E4M3 || a == FGS__T_E5M2;
+
+    return p->scales ||
+        (fp8 && d->func->module->target_cc >= 120) ||
+        a == FGS__T_E3M2 || a == FGS__T_E2M3 || a == FGS__T_E2M1 ||
+        b == FGS__T_E3M2 || b == FGS__T_E2M3 || b == FGS__T_E2M1;
 }
 
 /* Products of wmma are two tiles of 16 x 8, or one of 8 x 8.  One that is
@@ -173,7 +259,7 @@ static void make_tiles(struct fgs__sim_product *p, unsigned m, unsigned n)
     /* Registers from tile to tile. */
     p->step[FGS__MATRIX_D] = p->type[FGS__MATRIX_D] == FGS__T_F16 ? 2 : 4;
     p->step[FGS__MATRIX_C] = p->type[FGS__MATRIX_C] == FGS__T_F16 ? 2 : 4;
-    n = p->k * fgs__product_bits((enum fgs__ptx_type)p->type[1]) / 64u;
+    n = p->k * fgs__ptx_types[p->type[FGS__MATRIX_A]].bits / 64u;
     if (m == 16)
         p->step[FGS__MATRIX_B] = (uint8_t)(n / 2);
     else
@@ -212,8 +298,12 @@ struct fgs__sim_product *fgs__sim_product_make(struct fgs__sim_decoder *d,
                            wide ? FGS__T_F64 : FGS__T_B32, p->op[k]))
             return NULL;
     }
-    if (row->op != FGS__OP_WMMA)
-        return take_places(d, src, row, p) ? p : NULL;
+    if (row->op != FGS__OP_WMMA) {
+        if (!take_places(d, src, row, p) || !take_scales(d, src, p))
+            return NULL;
+        p->narrow = is_narrow(d, p);
+        return p;
+    }
     make_tiles(p, row->m, row->n);
     p->scratch = fgs__sim_matrix_scratch(d);
     return p;

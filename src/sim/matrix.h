@@ -35,6 +35,17 @@ struct fgs__sim_product {
     uint8_t lanes, selector, chunk; /* 0 lanes = it is not sparse             */
     bool ordered;
     const uint8_t *at;      /* while it runs: columns of A, NULL = all        */
+    uint16_t kind;          /* enum fgs__ptx_mod, NONE = no such word         */
+    bool narrow;            /* its own step for elements of 8, 6 and 4 bits   */
+    bool ue4m3;             /* the scales, else ue8m0                         */
+    uint8_t scales;         /* of a row of A, a column of B                   */
+    fgs__sim_ref scale[2], pick[2][2]; /* of A, of B: data, {byte, thread}    */
+    const struct fgs__sim_scales *scaled; /* while it runs; NULL = no scales  */
+};
+
+/* Scales as bytes: of the rows of A, of the columns of B. */
+struct fgs__sim_scales {
+    uint8_t a[16][4], b[8][4];
 };
 
 static inline const struct fgs__sim_product *
@@ -49,6 +60,13 @@ enum { FGS__SIM_SPARSE = 64 };
 bool fgs__sim_matrix_places(struct fgs__sim_warp *w,
                             const struct fgs__sim_insn *i,
                             const struct fgs__sim_product *p, uint8_t *at);
+
+/* The scales of a product that has some; a fault and false where a selector is
+ * none, or not the same in all lanes. */
+bool fgs__sim_matrix_scales(struct fgs__sim_warp *w,
+                            const struct fgs__sim_insn *i,
+                            const struct fgs__sim_product *p,
+                            struct fgs__sim_scales *out);
 
 /* A place in the bank, of FGS__SIM_FRAGMENT registers, for what is made
  * within one instruction. */

@@ -63,6 +63,8 @@ typedef void (*mma_tile)(struct fgs__sim_warp *w,
 MMA_TILE(FGS__LEVEL(fgs__mma_half));
 MMA_TILE(FGS__LEVEL(fgs__mma_tf32));
 MMA_TILE(FGS__LEVEL(fgs__mma_fp8));
+MMA_TILE(FGS__LEVEL(fgs__mma_bytes));
+MMA_TILE(FGS__LEVEL(fgs__mma_nibbles));
 MMA_TILE(FGS__LEVEL(fgs__mma_int));
 MMA_TILE(FGS__LEVEL(fgs__mma_bits));
 MMA_TILE(FGS__LEVEL(fgs__mma_f64));

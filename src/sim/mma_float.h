@@ -251,7 +251,7 @@ static bool is_wide(const struct float_tile *t, int k)
     return low[0] + low[1] < PRODUCT_LOW || high[0] + high[1] > PRODUCT_HIGH;
 }
 
-static void step(struct float_tile *t, int k, bool wide)
+static FGS__UNUSED void step(struct float_tile *t, int k, bool wide)
 {
     if (t->special || t->at || (wide && is_wide(t, k)))
         step_slow(t, k);

@@ -245,7 +245,7 @@ bool fgs__sim_sel_wmma(struct fgs__sim_decoder *d,
     const struct fgs__product *p = fgs__product_part(src, which_of(src));
     const struct fgs__ptx_operand *v = &src->operand[!!store];
     enum fgs__ptx_type t = src->type[0] == FGS__T_F64 ? FGS__T_F64 : FGS__T_B32;
-    unsigned bits = fgs__product_bits((enum fgs__ptx_type)src->type[0]);
+    unsigned bits = fgs__ptx_types[src->type[0]].bits;
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;

@@ -18,6 +18,7 @@
  * that the CPU has.
  */
 #include "base/compat.h"
+#include "fgs/fgs_sim.h"
 #include "ptx/module.h"
 #include "sim/device.h"
 #include "sim/isa.h"
@@ -48,7 +49,7 @@ static struct file {
     struct bytes in, out;
     struct map_line map;
     char entry[200]; /* filled from the text's module */
-    int level;
+    int cc, level;
 } now;
 
 static unsigned char got[BYTES];
@@ -273,6 +274,7 @@ static void find_entry(struct file *f)
     if (fgs__ptx_load(&m, f->text, f->len, &fgs__malloc, &diags))
         refuse(f, diags.count ? diags.item[0].pos.line : 0, "%s",
                diags.count ? diags.item[0].text : "it is not loaded");
+    f->cc = m->target_cc;
     for (const struct fgs__ptx_func *k = m->funcs; k; k = k->next) {
         for (uint32_t i = 0; i < k->insn_count; i++)
             covered[k->insn[i].op] = true;
@@ -346,6 +348,23 @@ static void compare(const struct file *f)
         fail_msg("%s: %u values differ", f->path, bad);
 }
 
+/* A device that takes the text; the one that is presented takes no later
+ * family. */
+static void present(int cc)
+{
+    static int last;
+    fgs_sim_config cfg = { .size = sizeof cfg };
+    fgs_error err;
+
+    cc = cc < 110 ? 107 : cc;
+    if (cc == last)
+        return;
+    assert_int_equal(fgs_sim_config_get(&cfg, &err), FGS_OK);
+    cfg.cc = (uint32_t)cc;
+    assert_int_equal(fgs_sim_config_set(&cfg, &err), FGS_OK);
+    last = cc;
+}
+
 static void run_level(struct file *f)
 {
     char log[600] = "";
@@ -384,6 +403,7 @@ static void file_does_what_it_says(void **state)
 
     read_file(&now, *state);
     find_entry(&now);
+    present(now.cc);
     for (int level = FGS__ISA_BASE; level <= FGS__ISA_AVX512; level++) {
         fgs__sim_isa_limit((enum fgs__sim_isa)level);
         now.level = (int)fgs__sim_isa_now();
