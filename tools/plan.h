@@ -8,7 +8,7 @@
 #include "tool.h"
 
 #define PLAN_ORDERS "auto|stream|pdl|flag|sentinel"
-#define PLAN_FILLS  "auto|kernel|memset|self|reader"
+#define PLAN_FILLS  "auto|kernel|memset|self|reader|ring"
 
 /* From 1. */
 struct plan_place {

@@ -97,6 +97,11 @@ static fgs_saturate saturate_of(const struct plan_stage *s)
     return s->saturate ? saturate_value(s->saturate) : FGS_SATURATE_UP;
 }
 
+static bool is_ring(const struct plan_file *f, uint32_t buffer)
+{
+    return !strcmp(f->buffers[buffer].fill, "ring");
+}
+
 /* One tile: `in` are those that are read. */
 static void compute(const struct plan_stage *s, const char *role,
                     const struct plan_buffer *out, const unsigned char **in,
@@ -175,18 +180,20 @@ static bool run_stage(struct plan_mirror *m, const struct plan_stage *s)
     struct plan_mirrored *b = &m->buffers[last->buffer];
     const char *role = mirror_of(s);
     const unsigned char *in[2] = {NULL, NULL};
-    unsigned char *room;
+    unsigned char *room, *made;
     uint64_t block, blocks = blocks_of(m->f, s), tile;
 
     if (!role)
         return true;
-    room = malloc(out->tile_bytes);
+    room = malloc(2 * out->tile_bytes);
     if (!room)
         return false;
+    made = room + out->tile_bytes; /* of a ring it may be what is read */
     for (block = 0; block < blocks; block++) {
         if (!find_tiles(m, s, block, in, &tile))
             continue;
-        compute(s, role, out, in, b->data + tile * out->tile_bytes, room);
+        compute(s, role, out, in, made, room);
+        memcpy(b->data + tile * out->tile_bytes, made, out->tile_bytes);
         b->known_tiles += !b->known[tile];
         b->known[tile] = 1;
     }
@@ -196,14 +203,35 @@ static bool run_stage(struct plan_mirror *m, const struct plan_stage *s)
 
 /* ---------------------------------------------------------------- whole -- */
 
-/* Is each stage that writes what this one reads done? */
-static bool is_ready(const struct plan_stage *s, const uint32_t *writers)
+/* Are all stages above done that touch this buffer? */
+static bool above_done(const struct plan_file *f, uint32_t stage,
+                       uint32_t buffer, const bool *done)
 {
+    uint32_t i, k;
+
+    for (i = 0; i < stage; i++)
+        for (k = 0; k < f->stages[i].access_count; k++)
+            if (f->stages[i].accesses[k].buffer == buffer && !done[i])
+                return false;
+    return true;
+}
+
+/* Is each stage that writes what this one reads done?  A ring's stages follow
+ * each other as they stand. */
+static bool is_ready(const struct plan_file *f, uint32_t stage,
+                     const uint32_t *writers, const bool *done)
+{
+    const struct plan_stage *s = &f->stages[stage];
     uint32_t i;
 
-    for (i = 0; i < s->access_count; i++)
-        if (!s->accesses[i].write && writers[s->accesses[i].buffer])
+    for (i = 0; i < s->access_count; i++) {
+        const struct plan_access *a = &s->accesses[i];
+
+        if (is_ring(f, a->buffer)
+                ? !above_done(f, stage, a->buffer, done)
+                : !a->write && writers[a->buffer])
             return false;
+    }
     return true;
 }
 
@@ -219,7 +247,7 @@ static bool run_stages(struct plan_mirror *m, uint32_t *writers, bool *done)
         for (i = 0; i < f->stage_count && good; i++) {
             const struct plan_stage *s = &f->stages[i];
 
-            if (done[i] || !is_ready(s, writers))
+            if (done[i] || !is_ready(f, i, writers, done))
                 continue;
             good = run_stage(m, s);
             for (k = 0; k < s->access_count; k++)

@@ -106,6 +106,9 @@ static void put_edge(const struct plan_parts *p, uint32_t i, bool why)
         printf("           %s\n", e.why);
     if (*e.form_why)
         printf("           %s: %s\n", e.form, e.form_why);
+    if (*e.reuse)
+        printf("           fill %s, %" PRIu32 " %s\n", fgs_fill_name(e.fill),
+               e.slots, e.reuse);
     put_waits(p, i);
 }
 
@@ -232,6 +235,9 @@ static void json_edge(const struct plan_parts *p, struct json *j, uint32_t i)
     json_text(j, "why", e.why);
     json_text(j, "form", e.form);
     json_text(j, "form_why", e.form_why);
+    json_text(j, "fill", *e.reuse ? fgs_fill_name(e.fill) : NULL);
+    json_number(j, "slots", e.slots);
+    json_text(j, "reuse", *e.reuse ? e.reuse : NULL);
     json_bool(j, "overlap", e.overlap);
     json_number(j, "early_blocks", e.early_blocks);
     json_number(j, "overlap_ns", e.overlap_ns);

@@ -51,6 +51,9 @@ typedef enum fgs_fill {
                            trigger                                            */
     FGS_FILL_READER,    /* the only reader, after it consumed a tile; the first
                            round by a memset                                  */
+    FGS_FILL_RING,      /* the slots of one buffer are shared by all edges of a
+                           chain, each stage clears one: see fgs_use; the
+                           first round by memsets                             */
     FGS_FILL_COUNT
 } fgs_fill;
 FGS_API const char *fgs_fill_name(fgs_fill f);
@@ -183,8 +186,29 @@ typedef struct fgs_stage_desc {
     uint32_t reserved;
 } fgs_stage_desc;
 
-/* What a plan does with a buffer beyond reading and writing it.  Buffers that
- * are not named take the defaults. */
+/*
+ * What a plan does with a buffer beyond reading and writing it.  Buffers that
+ * are not named take the defaults.
+ *
+ * FGS_FILL_RING: the buffer is a ring, for the edges of a chain of any length.
+ * Its stages are kernels of the library and stand in the order of the chain:
+ * the first one writes the ring, each further one reads what the one before it
+ * wrote and writes on, the last one only reads.  Edge e, counted on over the
+ * rounds, lies in slot e mod `slots`, of 3 or more: three do for any length.
+ * While stage k reads one slot and writes the next, it fills the third with
+ * sentinels, the one that stage k - 2 wrote and stage k - 1 has read; it
+ * triggers behind that, its own loads and a fence (guide 4.6.4.2), so that
+ * stage k + 1, which writes there, starts with nobody left to read (4.6.4.5:
+ * a slot is cleared only when no reader of its last round can still run, and
+ * written again only when the clear is visible).  Refused are
+ *
+ *   fewer slots than 3
+ *   a kernel of the application's, or one that fills its own output
+ *   a second reader of an edge, a second chain, an edge that nobody reads
+ *   stages of different streams or memory synchronization domains
+ *   tiles by a table, or others than those of the chain's first stage
+ *   a ring as second input of a join
+ */
 typedef struct fgs_use {
     fgs_buffer *buffer;
     fgs_fill fill;
@@ -302,6 +326,10 @@ typedef struct fgs_edge_info {
     const char *form_why;    /* why that form: of the two events, which one lets
                                 grids overlap is measured once a device, and
                                 a measurement that failed is told here       */
+    const char *reuse;       /* how its slots come to hold sentinels again: a
+                                sentence; "" = it needs none                 */
+    fgs_fill fill;           /* of its buffer; AUTO = it needs none          */
+    uint32_t slots;          /* of its buffer                                */
 } fgs_edge_info;
 FGS_API fgs_result fgs_plan_get_edge(const fgs_plan *plan, uint32_t index,
                                      fgs_edge_info *out, fgs_error *err);

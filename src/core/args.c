@@ -15,10 +15,12 @@ static uint64_t *pointer(struct fgs__stage *s, uint32_t access)
 }
 
 static void follow(struct fgs__plan *p, uint64_t *value, uint32_t use,
-                   uint64_t offset)
+                   uint64_t offset, uint32_t shift)
 {
     *value = p->use[use].ptr + offset;
-    p->patch[p->patches++] = (struct fgs__patch){ value, use, 0, offset };
+    p->patch[p->patches++] = (struct fgs__patch){
+        .value = value, .use = use, .offset = offset, .shift = shift
+    };
 }
 
 /* Is the edge that ends in this access ordered so? */
@@ -40,7 +42,7 @@ static void library_access(struct fgs__plan *p, uint32_t stage, uint32_t i)
     const struct fgs__use *u = &p->use[a->use];
 
     /* Block 0 takes tile `first`. */
-    follow(p, pointer(s, i), a->use, a->first * u->tile_bytes);
+    follow(p, pointer(s, i), a->use, a->first * u->tile_bytes, 0);
     if (a->table_dev)
         s->args.p_table = a->table_dev;
     if (a->write) {
@@ -50,9 +52,11 @@ static void library_access(struct fgs__plan *p, uint32_t stage, uint32_t i)
     if (taken(p, stage, i, FGS_ORDER_FLAG))
         *(i ? &s->args.p_flags_in2 : &s->args.p_flags_in) =
             u->flags + 4 * a->first;
-    if (!i && u->sentinel && u->fill == FGS_FILL_READER &&
-        s->role != FGS_ROLE_PRODUCER)
-        follow(p, &s->args.p_clear, a->use, a->first * u->tile_bytes);
+    /* A reader clears what it reads; a ring's the slot before that. */
+    if (!i && u->sentinel && s->role != FGS_ROLE_PRODUCER &&
+        (u->fill == FGS_FILL_READER || u->fill == FGS_FILL_RING))
+        follow(p, &s->args.p_clear, a->use, a->first * u->tile_bytes,
+               u->fill == FGS_FILL_RING ? u->slots - 1 : 0);
 }
 
 static CUdeviceptr record_of(const struct fgs__plan *p, uint32_t stage)
@@ -183,7 +187,7 @@ static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
         if (r < 0)
             return r;
         if (arg->kind == FGS_ARG_BUFFER)
-            follow(p, value, use, 0);
+            follow(p, value, use, 0, 0);
         else if (arg->kind == FGS_ARG_FLAGS)
             *value = p->use[use].flags;
         else if (arg->kind == FGS_ARG_TABLE)
@@ -191,7 +195,9 @@ static fgs_result own_arg(struct fgs__plan *p, uint32_t stage, uint32_t index,
         else if (arg->kind == FGS_ARG_MAP)
             return fgs__map_take(p, use, arg, at, err);
         else
-            p->patch[p->patches++] = (struct fgs__patch){ value, use, 1, 0 };
+            p->patch[p->patches++] = (struct fgs__patch){
+                .value = value, .use = use, .tiles = 1
+            };
         return FGS_OK;
     case FGS_ARG_ORDER:
         r = find_use(p, s, index, arg, &use, err);

@@ -58,11 +58,14 @@ static int hands_on(const struct fgs__stage *s)
     return s->self || s->role > FGS_ROLE_PRODUCER;
 }
 
-/* The stage that fills what is read over an edge, NOWHERE = none does. */
+/* The stage that fills what is read over an edge, or clears for who reads it
+ * (a ring's), NOWHERE = none does. */
 static uint32_t filler(const struct fgs__plan *p, const struct fgs__edge *e)
 {
+    fgs_fill fill = p->use[e->use].fill;
+
     return e->taken == FGS_ORDER_SENTINEL &&
-                   p->use[e->use].fill == FGS_FILL_SELF
+                   (fill == FGS_FILL_SELF || fill == FGS_FILL_RING)
         ? e->from : FGS__NOWHERE;
 }
 
@@ -163,10 +166,11 @@ static const char *no_serial(const struct fgs__plan *p, uint32_t stage,
                  q->entry);
     else if (by != FGS__NOWHERE)
         snprintf(why, size,
-                 "%s fills buffer '%s', and %s triggers without a fence that "
+                 "%s %s buffer '%s', and %s triggers without a fence that "
                  "hands it on",
-                 p->stage[filler(p, e)].name, p->use[e->use].name,
-                 p->stage[by].name);
+                 p->stage[filler(p, e)].name,
+                 p->use[e->use].fill == FGS_FILL_RING ? "clears" : "fills",
+                 p->use[e->use].name, p->stage[by].name);
     else if (e)
         snprintf(why, size, "buffer '%s' from %s is ordered by `stream`",
                  p->use[e->use].name, p->stage[e->from].name);

@@ -41,11 +41,13 @@ static fgs_result take_use(struct fgs__plan *p, const fgs_use *d,
     if ((unsigned)d->fill >= FGS_FILL_COUNT || d->reserved)
         return fgs__fail(err, FGS_E_INVAL, "fgs_use: fill is %u, reserved %u",
                          (unsigned)d->fill, d->reserved);
+    if (d->fill == FGS_FILL_RING && !d->kernel)
+        return FGS_OK; /* ring.c has it */
     r = fgs__plan_use(p, d->buffer, "fgs_use.buffer", &index, err);
     if (r < 0)
         return r;
     u = &p->use[index];
-    if (u->named)
+    if (u->named && d->fill != FGS_FILL_RING)
         return fgs__fail(err, FGS_E_INVAL,
                          "fgs_plan_spec.uses names buffer '%s' twice",
                          u->name);
@@ -121,10 +123,13 @@ static fgs_result take_parts(struct fgs__plan *p, const fgs_plan_spec *spec,
     p->use = fgs__zalloc(a, uses * sizeof *p->use);
     if (!p->stage || !p->use)
         return fgs__nomem(err);
+    r = fgs__rings_take(p, spec, err);
     for (uint32_t i = 0; r >= 0 && i < spec->stage_count; i++) {
         p->stages++;
         r = fgs__plan_stage(p, i, &spec->stages[i], err);
     }
+    if (r >= 0)
+        r = fgs__rings_close(p, err);
     for (uint32_t i = 0; r >= 0 && i < spec->use_count; i++)
         r = take_use(p, &spec->uses[i], err);
     return r;

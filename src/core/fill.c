@@ -144,11 +144,13 @@ static fgs_result settle(struct fgs__plan *p, uint32_t use, fgs_error *err)
 
 fgs_result fgs__plan_fills(struct fgs__plan *p, fgs_error *err)
 {
-    fgs_result r = FGS_OK;
+    fgs_result r = fgs__rings_check(p, err);
 
     for (uint32_t i = 0; r >= 0 && i < p->uses; i++) {
         struct fgs__use *u = &p->use[i];
 
+        if (u->ring != FGS__NOWHERE)
+            continue;
         if (u->sentinel)
             r = settle(p, i, err);
         else if (u->fill != FGS_FILL_AUTO && !u->written)

@@ -27,8 +27,9 @@ static void add(struct list *l, enum fgs__op_kind kind, uint32_t index,
                 uint32_t stream, int ahead, int first)
 {
     if (l->room)
-        l->p->op[l->ops] = (struct fgs__op){ kind, index, stream, ahead,
-                                             first, 0 };
+        l->p->op[l->ops] = (struct fgs__op){ .kind = kind, .index = index,
+                                             .stream = stream, .ahead = ahead,
+                                             .first = first };
     l->ops++;
 }
 
@@ -234,6 +235,16 @@ static void add_fill(struct list *l, uint32_t use, uint32_t stream, int ahead)
         add(l, FGS__OP_MEMSET, use, stream, ahead, !ahead);
 }
 
+/* All slots of a ring, by the first of its edges: in the first round alone. */
+static void add_ring(struct list *l, uint32_t use)
+{
+    for (uint32_t i = 0; !l->p->use[use].at && i < l->p->use[use].slots; i++) {
+        add(l, FGS__OP_MEMSET, use, 0, 0, 1);
+        if (l->room)
+            l->p->op[l->ops - 1].shift = i;
+    }
+}
+
 static void add_begin(struct list *l)
 {
     struct fgs__plan *p = l->p;
@@ -244,7 +255,9 @@ static void add_begin(struct list *l)
         add(l, FGS__OP_WAIT, p->clean_event, 0, 0, 0);
     }
     for (uint32_t i = 0; i < p->uses; i++) {
-        if (p->use[i].sentinel && p->use[i].fill != FGS_FILL_SELF)
+        if (p->use[i].sentinel && p->use[i].fill == FGS_FILL_RING)
+            add_ring(l, i);
+        else if (p->use[i].sentinel && p->use[i].fill != FGS_FILL_SELF)
             add_fill(l, i, 0, 0);
     }
     if (p->streams == 1)

@@ -52,6 +52,7 @@ struct fgs__patch {
     uint32_t use;
     int tiles;                 /* their number, not the pointer              */
     uint64_t offset;           /* bytes behind the pointer                   */
+    uint32_t shift;            /* slots behind the round's                   */
 };
 
 /* A tensor map of a buffer that a kernel of the application takes by value. */
@@ -137,7 +138,29 @@ struct fgs__use {
     uint64_t clean;            /* bit s = slot s holds sentinels only, as far
                                   as `clean_tiles` go                        */
     uint64_t clean_tiles[64];
+    /* An edge of a ring is a use of its own: its slot moves on by `step`, the
+     * ring's edges, from round to round.  What is clean the first of them
+     * knows. */
+    uint32_t ring;             /* index into plan->ring, NOWHERE = none      */
+    uint32_t at, step;         /* of the ring's edges; else 0 and 1          */
 };
+
+/* A buffer whose slots the edges of a chain share: ring.c. */
+struct fgs__ring {
+    fgs_buffer *handle;
+    uint32_t edges, last;      /* last: its use                              */
+    uint32_t writer, reader;   /* of that: stages as they were given         */
+    uint32_t head, first;      /* stage that begins the chain, its use       */
+    int sentinel;              /* an edge is ordered so                      */
+};
+
+/* The slot of a use in a round, or one that many slots behind it. */
+static inline uint64_t fgs__slot(const struct fgs__use *u, uint64_t round,
+                                 uint32_t shift)
+{
+    return (round % u->slots * (u->step % u->slots) + u->at + shift) %
+        u->slots;
+}
 
 struct fgs__edge {
     uint32_t from, to;         /* stages                                     */
@@ -162,6 +185,7 @@ struct fgs__op {
     int ahead;                 /* a fill of the next round's slot            */
     int first;                 /* a fill of this round's slot, skipped where
                                   the slot is clean                          */
+    uint32_t shift;            /* of a ring's fills: slots behind that       */
     int after;                 /* what follows a launch completion event is
                                   behind the writer: of no use in a graph    */
 };
@@ -187,6 +211,7 @@ struct fgs__plan {
     struct fgs__stage *stage;  /* in launch order                            */
     struct fgs__use *use;
     struct fgs__edge *edge;
+    struct fgs__ring *ring;
     struct fgs__op *op;
     CUstream *stream;          /* [0] = of the run                           */
     struct fgs__event *event;
@@ -197,7 +222,7 @@ struct fgs__plan {
     uint32_t gnodes;
     int graphing;              /* its rounds are being put into a graph      */
     int no_ahead;              /* by the last of them                        */
-    uint32_t stages, uses, edges, ops, streams, events, patches;
+    uint32_t stages, uses, edges, rings, ops, streams, events, patches;
     uint32_t side;             /* stream of fills ahead, ours; NOWHERE = none */
     uint32_t clean_event;      /* behind those                               */
     int ahead;                 /* it was recorded, by a run or in this graph */
@@ -269,7 +294,27 @@ fgs_result fgs__plan_broken(fgs_error *err, const struct fgs__stage *s,
 
 /* ---------------------------------------------------- making: in this order */
 
-/* stage.c: the use of a buffer, made on its first mention; and a stage. */
+/* ring.c: the buffers of fill `ring`; before the stages are taken. */
+fgs_result fgs__rings_take(struct fgs__plan *p, const fgs_plan_spec *spec,
+                           fgs_error *err);
+/* Index of the ring of a buffer, NOWHERE = it is none. */
+uint32_t fgs__ring_find(const struct fgs__plan *p, const fgs_buffer *handle);
+/* The use of a stage's access to a ring: the edge behind it, or a new one.
+ * FGS_E_PLAN where the chain has no such edge. */
+fgs_result fgs__ring_access(struct fgs__plan *p, struct fgs__stage *s,
+                            uint32_t ring, const fgs_access *d,
+                            const char *what, uint32_t *use, fgs_error *err);
+/* All stages are taken: FGS_E_PLAN where a chain has no end. */
+fgs_result fgs__rings_close(struct fgs__plan *p, fgs_error *err);
+/* Edges have their orders: FGS_E_PLAN where the slots of a ring could be
+ * cleared or written too early. */
+fgs_result fgs__rings_check(struct fgs__plan *p, fgs_error *err);
+
+/* stage.c: a use of a buffer; that of a buffer, made on its first mention; and
+ * a stage. */
+fgs_result fgs__plan_new_use(struct fgs__plan *p, fgs_buffer *handle,
+                             const char *what, uint32_t *index,
+                             fgs_error *err);
 fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
                          const char *what, uint32_t *index, fgs_error *err);
 fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,

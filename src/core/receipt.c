@@ -138,7 +138,9 @@ fgs_result fgs_plan_get_info(const fgs_plan *plan, fgs_plan_info *out,
         return r;
     out->stages = p->stages;
     out->edges = p->edges;
-    out->buffers = p->uses;
+    out->buffers = 0;
+    for (uint32_t i = 0; i < p->uses; i++)
+        out->buffers += !p->use[i].at; /* a ring is one, of many uses */
     out->depth = p->depth;
     return FGS_OK;
 }
@@ -166,18 +168,27 @@ fgs_result fgs_plan_get_edge(const fgs_plan *plan, uint32_t index,
     fgs_result r = ask(&p, plan, out, out ? out->size : 0,
                        offsetof(fgs_edge_info, form_why), "fgs_edge_info",
                        err);
+    const struct fgs__use *u;
 
     if (r >= 0)
         r = index_in(index, p->edges, "edge", err);
     if (r < 0)
         return r;
     e = &p->edge[index];
+    u = &p->use[e->use];
     all = (fgs_edge_info){ .size = out->size, .from = e->from, .to = e->to,
                            .buffer = p->use[e->use].name, .asked = e->asked,
-                           .taken = e->taken, .why = e->why,
+                           .taken = e->taken, .why = e->why, .reuse = "",
                            .form = fgs__crosses[e->cross].name,
                            .graph_port = e->graph_port,
-                           .form_why = e->form_why };
+                           .form_why = e->form_why, .slots = u->slots };
+    if (u->sentinel || u->ring != FGS__NOWHERE) {
+        all.fill = u->fill;
+        all.reuse = u->sentinel ? fgs__fills[u->fill].reuse
+                                : "slots for all edges of a chain: who writes "
+                                  "a tile has what its readers made of it, "
+                                  "and nothing is cleared";
+    }
     if (p->waited && p->level) {
         all.overlap = any_overlap(p, e);
         all.overlap_ns = overlap(p, p->rounds - 1, e->from, e->to);

@@ -68,11 +68,6 @@ fgs_result fgs__plan_parts(const struct fgs__plan *p, fgs_error *err)
 
 /* --------------------------------------------------------------- a round -- */
 
-static uint64_t slot_of(const struct fgs__use *u, uint64_t round)
-{
-    return u->slots > 1 ? round % u->slots : 0;
-}
-
 static CUdeviceptr slot_ptr(const struct fgs__use *u, uint64_t slot)
 {
     return u->ptr + slot * (u->bytes / u->slots);
@@ -84,7 +79,9 @@ void fgs__plan_follow(struct fgs__plan *p, uint64_t round)
         const struct fgs__use *u = &p->use[p->patch[i].use];
 
         *p->patch[i].value = p->patch[i].tiles
-            ? u->tiles : slot_ptr(u, slot_of(u, round)) + p->patch[i].offset;
+            ? u->tiles
+            : slot_ptr(u, fgs__slot(u, round, p->patch[i].shift)) +
+                p->patch[i].offset;
     }
     fgs__maps_follow(p, round);
     for (uint32_t i = 0; i < p->stages; i++) {
@@ -113,7 +110,7 @@ static fgs_result fill(struct fgs__plan *p, const struct fgs__sink *sink,
                        fgs_error *err)
 {
     struct fgs__use *u = filled(p, op);
-    uint64_t slot = slot_of(u, op->ahead ? round + 1 : round);
+    uint64_t slot = fgs__slot(u, op->ahead ? round + 1 : round, op->shift);
     fgs_result r;
 
     if (is_clean(u, slot) || (op->ahead && p->no_ahead))
@@ -174,14 +171,16 @@ static fgs_result execute(struct fgs__plan *p, const struct fgs__sink *sink,
 }
 
 /* The slots that the round used hold data now; a reader that clears leaves
- * them as they were. */
+ * them as they were.  Of a ring the last one does, which the next round clears
+ * before it comes to it. */
 static void used(struct fgs__plan *p, uint64_t round)
 {
     for (uint32_t i = 0; i < p->uses; i++) {
         struct fgs__use *u = &p->use[i];
 
-        if (u->sentinel && u->fill != FGS_FILL_READER)
-            u->clean &= ~(1ull << slot_of(u, round));
+        if (u->sentinel && u->fill != FGS_FILL_READER &&
+            u->fill != FGS_FILL_RING)
+            u->clean &= ~(1ull << fgs__slot(u, round, 0));
     }
 }
 

@@ -3,8 +3,9 @@
 
 /* -------------------------------------------------------------- buffers -- */
 
-fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
-                         const char *what, uint32_t *index, fgs_error *err)
+fgs_result fgs__plan_new_use(struct fgs__plan *p, fgs_buffer *handle,
+                             const char *what, uint32_t *index,
+                             fgs_error *err)
 {
     struct fgs__buffer *b;
     struct fgs__use *u;
@@ -12,20 +13,18 @@ fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
 
     if (r < 0)
         return r;
-    for (*index = 0; *index < p->uses; ++*index) {
-        if (p->use[*index].handle == handle)
-            return FGS_OK;
-    }
     if (b->dev != p->dev)
         return fgs__fail(err, FGS_E_MISMATCH,
                          "%s ('%s') was made from another device", what,
                          b->name);
     for (uint32_t i = 0; i < p->uses; i++) {
-        if (fgs__overlap(p->use[i].ptr, p->use[i].bytes, b->ptr, b->bytes))
+        if (p->use[i].handle != handle &&
+            fgs__overlap(p->use[i].ptr, p->use[i].bytes, b->ptr, b->bytes))
             return fgs__fail(err, FGS_E_MISMATCH,
                              "buffers '%s' and '%s' overlap", p->use[i].name,
                              b->name);
     }
+    *index = p->uses;
     u = &p->use[p->uses++];
     u->handle = handle;
     memcpy(u->name, b->name, sizeof u->name);
@@ -35,8 +34,22 @@ fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
     u->element = b->element;
     u->tiles = u->room = b->tiles;
     u->tile_bytes = b->tile_bytes;
-    u->fill_stage = FGS__NOWHERE;
+    u->fill_stage = u->ring = FGS__NOWHERE;
+    u->step = 1;
     return FGS_OK;
+}
+
+fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
+                         const char *what, uint32_t *index, fgs_error *err)
+{
+    for (*index = 0; *index < p->uses; ++*index) {
+        if (p->use[*index].handle == handle) {
+            struct fgs__buffer *b;
+
+            return fgs__buffer_get(&b, handle, what, err);
+        }
+    }
+    return fgs__plan_new_use(p, handle, what, index, err);
 }
 
 /* --------------------------------------------------------------- stages -- */
@@ -372,6 +385,7 @@ static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
                               uint32_t i, const fgs_access *d, fgs_error *err)
 {
     struct fgs__access *a = &s->access[i];
+    uint32_t ring = fgs__ring_find(p, d->buffer);
     char what[80];
     fgs_result r;
 
@@ -381,7 +395,9 @@ static fgs_result take_access(struct fgs__plan *p, struct fgs__stage *s,
         return fgs__fail(err, FGS_E_INVAL,
                          "%s: write is %u, order %u, can 0x%x", what, d->write,
                          (unsigned)d->order, d->can);
-    r = fgs__plan_use(p, d->buffer, what, &a->use, err);
+    r = ring == FGS__NOWHERE
+        ? fgs__plan_use(p, d->buffer, what, &a->use, err)
+        : fgs__ring_access(p, s, ring, d, what, &a->use, err);
     if (r < 0)
         return r;
     for (uint32_t j = 0; j < i; j++) {

@@ -49,8 +49,12 @@ fgs_result fgs_plan_set_tiles(fgs_plan *plan, uint64_t tiles, fgs_error *err)
         r = check(p, tiles, err);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < p->uses; i++)
+    for (uint32_t i = 0; i < p->uses; i++) {
+        /* The slot that a ring's last round left holds as many as then. */
+        if (p->use[i].ring != FGS__NOWHERE && p->use[i].tiles != tiles)
+            p->use[i].clean = 0;
         p->use[i].tiles = tiles;
+    }
     for (uint32_t i = 0; i < p->stages; i++) {
         struct fgs__stage *s = &p->stage[i];
 

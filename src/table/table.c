@@ -52,7 +52,7 @@ const struct fgs__order fgs__orders[FGS_ORDER_COUNT] = {
 
 const struct fgs__fill fgs__fills[FGS_FILL_COUNT] = {
     [FGS_FILL_AUTO] = { .name = "auto" },
-#define FILL(id, name) [FGS_FILL_##id] = { name },
+#define FILL(id, name, reuse) [FGS_FILL_##id] = { name, reuse },
 #include "table/fill.def"
 #undef FILL
 };

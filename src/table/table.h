@@ -67,6 +67,7 @@ struct fgs__order {
 
 struct fgs__fill {
     const char *name;
+    const char *reuse;
 };
 
 enum fgs__cross_id {
