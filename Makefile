@@ -229,6 +229,7 @@ $(B)/tests/gpu/%: tests/gpu/%.c $(B)/libfgs.a
 # Kernels made from the tables, for the tests that run them.
 GEN  = $(patsubst %.c,$(B)/%.o,$(wildcard tests/gen/*.c))
 GENS = $(B)/tests/gpu/test_bits $(B)/tests/gpu/test_tensor \
+       $(B)/tests/gpu/test_texture \
        $(B)/tests/gpu/test_mma $(B)/tests/gpu/test_programs \
        $(B)/tests/test_gen $(B)/tests/test_program
 $(GENS): private EXTRA = $(GEN)

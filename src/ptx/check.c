@@ -141,6 +141,18 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_WMMA_LOAD_B] = fgs__check_wmma,
     [FGS__OP_WMMA_LOAD_C] = fgs__check_wmma,
     [FGS__OP_WMMA_STORE] = fgs__check_wmma,
+    [FGS__OP_TEX] = fgs__check_texture,
+    [FGS__OP_TEX_BASE] = fgs__check_texture,
+    [FGS__OP_TEX_LEVEL] = fgs__check_texture,
+    [FGS__OP_TLD4] = fgs__check_texture,
+    [FGS__OP_TXQ] = fgs__check_query,
+    [FGS__OP_TXQ_LEVEL] = fgs__check_query,
+    [FGS__OP_SULD] = fgs__check_surface,
+    [FGS__OP_SUST] = fgs__check_surface,
+    [FGS__OP_SUST_P] = fgs__check_surface,
+    [FGS__OP_SURED] = fgs__check_surface,
+    [FGS__OP_SURED_P] = fgs__check_surface,
+    [FGS__OP_SUQ] = fgs__check_query,
 };
 
 /* -------------------------------------------------------------- errors -- */

@@ -10,7 +10,7 @@ struct head {
     struct fgs__ptx_pos pos;
     enum fgs__ptx_mod space;   /* NONE = registers                           */
     enum fgs__ptx_type type;
-    uint8_t vec;
+    uint8_t vec, opaque;
     bool managed;
     uint32_t align;
 };
@@ -81,6 +81,24 @@ static bool parse_attribute(struct fgs__parse *p, struct head *h)
     return !p->failed && fgs__parse_expect(p, ')', "')'");
 }
 
+/* .texref or .surfref: a type that only .global variables have here. */
+static bool opaque_word(struct fgs__parse *p, struct head *h,
+                        const struct fgs__word *w)
+{
+    if (h->vec || h->type)
+        return false;
+    if (h->space != FGS__M_GLOBAL || p->func) {
+        fgs__parse_error(p, p->tok.pos, "'.%s' is not supported here, but of "
+                         "global variables of a module", w->text);
+        return false;
+    }
+    h->type = FGS__T_B64;
+    h->opaque = w->directive == FGS__D_TEXREF ? FGS__OPAQUE_TEXREF
+                                              : FGS__OPAQUE_SURFREF;
+    fgs__parse_next(p);
+    return true;
+}
+
 static bool head_word(struct fgs__parse *p, struct head *h)
 {
     const struct fgs__word *w = fgs__parse_word(p);
@@ -89,11 +107,12 @@ static bool head_word(struct fgs__parse *p, struct head *h)
         return h->space && !h->align && parse_align(p, &h->align);
     if (w->directive == FGS__D_ATTRIBUTE)
         return parse_attribute(p, h);
-    if (w->directive == FGS__D_TEXREF ||
-        w->directive == FGS__D_SAMPLERREF || w->directive == FGS__D_SURFREF) {
+    if (w->directive == FGS__D_SAMPLERREF) {
         fgs__parse_error(p, p->tok.pos, "'.%s' is not supported yet", w->text);
         return false;
     }
+    if (w->directive == FGS__D_TEXREF || w->directive == FGS__D_SURFREF)
+        return opaque_word(p, h, w);
     if (w->mod == FGS__M_V2 || w->mod == FGS__M_V4) {
         if (h->vec || h->type)
             return false;
@@ -358,9 +377,13 @@ static bool parse_var(struct fgs__parse *p, const struct head *h,
     v->align = h->align;
     v->linkage = linkage;
     v->managed = h->managed;
+    v->opaque = h->opaque;
     if (!size_of(p, v, dims, count))
         return false;
     init = p->tok.kind == '=';
+    if (h->opaque && (init || count))
+        fgs__parse_error(p, v->pos, "'%s': references are no arrays and have "
+                         "no initial value here", v->name);
     check_var(p, v, open, init);
     check_const(p, v);
     old = p->failed ? NULL : declared(p, n, v);

@@ -88,6 +88,12 @@ enum fgs__ptx_linkage {
     FGS__LINK_COMMON
 };
 
+/* A variable that names an object of the driver (ISA 5.3); it has the object's
+ * handle, 64 bits. */
+enum fgs__ptx_opaque {
+    FGS__OPAQUE_NONE, FGS__OPAQUE_TEXREF, FGS__OPAQUE_SURFREF
+};
+
 /* A word of an initializer that is the address of a variable. */
 struct fgs__ptx_reloc {
     struct fgs__ptx_reloc *next;
@@ -120,6 +126,7 @@ struct fgs__ptx_sym {
     struct fgs__ptx_sym *def;      /* loader: the definition in another text,
                                       NULL = this one                        */
     bool managed;                  /* GLOBAL: host and device both reach it  */
+    uint8_t opaque;                /* GLOBAL: enum fgs__ptx_opaque           */
     bool frame;                    /* PARAM: lies in the function's frame of
                                       local memory, for a call; offset there */
     /* LABEL */

@@ -237,6 +237,9 @@ void fgs__check_bulk_size(struct fgs__check *c);
 void fgs__check_ldmatrix(struct fgs__check *c);
 void fgs__check_mma(struct fgs__check *c);
 void fgs__check_wmma(struct fgs__check *c);
+void fgs__check_texture(struct fgs__check *c);
+void fgs__check_surface(struct fgs__check *c);
+void fgs__check_query(struct fgs__check *c);
 void fgs__check_call(struct fgs__check *c);
 bool fgs__check_branches(struct fgs__check *c,
                          const struct fgs__ptx_operand *o);

@@ -11,8 +11,7 @@ struct fgs__sim_array *fgs__sim_array_of(struct fgs__sim_ctx *ctx,
                                handle);
 }
 
-/* Bytes of a component, 0 = another format. */
-static uint32_t component(CUarray_format format)
+uint32_t fgs__sim_component(CUarray_format format)
 {
     switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -79,7 +78,7 @@ static bool within(size_t extent, unsigned attribute)
                           extent <= (size_t)limit);
 }
 
-static CUresult check(const CUDA_ARRAY3D_DESCRIPTOR *d)
+CUresult fgs__sim_array_check(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     const unsigned known = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST |
         CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
@@ -89,7 +88,7 @@ static CUresult check(const CUDA_ARRAY3D_DESCRIPTOR *d)
     if (shape < 0 || d->Flags & ~known ||
         (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!component(d->Format)) /* normalized, compressed, planar ones */
+    if (!fgs__sim_component(d->Format)) /* normalized, compressed, planar ones */
         return d->Format >= CU_AD_FORMAT_UNORM_INT_101010_2
             ? CUDA_ERROR_NOT_SUPPORTED
             : CUDA_ERROR_INVALID_VALUE;
@@ -102,8 +101,9 @@ static CUresult check(const CUDA_ARRAY3D_DESCRIPTOR *d)
     return CUDA_SUCCESS;
 }
 
-static CUresult make(struct fgs__sim_ctx *ctx, struct fgs__sim_array **out,
-                     const CUDA_ARRAY3D_DESCRIPTOR *d)
+CUresult fgs__sim_array_make(struct fgs__sim_ctx *ctx,
+                             struct fgs__sim_array **out,
+                             const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     struct fgs__sim_device *dev = ctx->dev;
     struct fgs__sim_array *a = fgs__zalloc(&dev->alloc, sizeof *a);
@@ -114,7 +114,7 @@ static CUresult make(struct fgs__sim_ctx *ctx, struct fgs__sim_array **out,
         return r;
     a->ctx = ctx;
     a->desc = *d;
-    a->element = component(d->Format) * d->NumChannels;
+    a->element = fgs__sim_component(d->Format) * d->NumChannels;
     a->pitch = (uint64_t)d->Width * a->element;
     a->rows = d->Height ? d->Height : 1;
     a->planes = d->Depth ? d->Depth : 1;
@@ -151,8 +151,18 @@ static void forget(struct fgs__sim_array *a)
     fgs__free(&dev->alloc, a);
 }
 
+void fgs__sim_array_drop(struct fgs__sim_array *a)
+{
+    struct fgs__sim_ctx *ctx = a->ctx;
+    uint64_t va = a->va;
+
+    forget(a);
+    fgs__sim_mem_release(ctx->dev->mem, va, FGS__SIM_MEM_ARRAY, ctx);
+}
+
 void fgs__sim_arrays_free(struct fgs__sim_ctx *ctx)
 {
+    fgs__sim_mipmaps_free(ctx);
     while (ctx->arrays)
         forget(ctx->arrays);
 }
@@ -168,9 +178,9 @@ CUresult fgs__sim_cuArray3DCreate(CUarray *out,
 
     if (r)
         return r;
-    r = out && desc ? check(desc) : CUDA_ERROR_INVALID_VALUE;
+    r = out && desc ? fgs__sim_array_check(desc) : CUDA_ERROR_INVALID_VALUE;
     if (!r)
-        r = make(ctx, &a, desc);
+        r = fgs__sim_array_make(ctx, &a, desc);
     if (!r)
         *out = (CUarray)a->handle;
     return fgs__sim_leave(r);
@@ -201,7 +211,7 @@ CUresult fgs__sim_cuArrayDestroy(CUarray array)
     if (r)
         return r;
     a = fgs__sim_array_of(ctx, array);
-    if (!a || a->ctx != ctx)
+    if (!a || a->ctx != ctx || a->level)
         return fgs__sim_leave(CUDA_ERROR_INVALID_HANDLE);
     va = a->va;
     forget(a);

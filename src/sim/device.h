@@ -134,6 +134,8 @@ struct fgs__sim_ctx {
     struct fgs__sim_capture *captures;
     struct fgs__sim_graph *graphs; /* instantiated ones too                  */
     struct fgs__sim_array *arrays; /* array.h                                */
+    struct fgs__sim_mipmap *mipmaps;
+    struct fgs__sim_textures *_Atomic textures; /* texture.h                 */
     struct fgs__sim_lease *leases; /* memory of graphs: lease.c              */
     struct fgs__sim_cond *conds; /* values of conditional nodes: cond.h      */
     struct fgs__sim_mark *gate; /* all streams wait for it, NULL = for none  */
@@ -455,6 +457,7 @@ CUresult fgs__sim_event_node(CUevent event, CUstream stream,
 
 /* Of a context that is freed; cu_array.c. */
 void fgs__sim_arrays_free(struct fgs__sim_ctx *ctx);
+void fgs__sim_textures_free(struct fgs__sim_ctx *ctx);
 /* What the device answers for an attribute; cu_device.c. */
 CUresult fgs__sim_attribute(int *value, CUdevice_attribute attrib);
 

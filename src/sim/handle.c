@@ -1,7 +1,7 @@
 /* handle.c -- handles of the driver API as checked numbers */
 #include "sim/device.h"
 
-/* Bit 62 keeps a handle out of every address space; 4 bits kind, 28 bits
+/* Bit 62 keeps a handle out of every address space; 5 bits kind, 28 bits
  * serial, 24 bits slot. */
 #define MARK        ((uintptr_t)1 << 62)
 #define SLOT_BITS   24

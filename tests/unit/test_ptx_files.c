@@ -9,6 +9,8 @@
  *   //: in TYPE VALUE...      bytes behind p_in
  *   //: out TYPE VALUE...     bytes behind p_out, zero before the launch
  *   //: tensormap ...        a third parameter, p_map: see map_line.h
+ *   //: texture ...          a further parameter each, .u64: see tex_line.h
+ *   //: surface ...
  *   //: fault WORDS           instead of out: the kernel faults, and the
  *                             sentence holds these words
  *
@@ -23,6 +25,7 @@
 #include "sim/device.h"
 #include "sim/isa.h"
 #include "map_line.h"
+#include "tex_line.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -48,6 +51,8 @@ static struct file {
     char fault[200];
     struct bytes in, out;
     struct map_line map;
+    struct tex_line tex[TEX_LINES];
+    unsigned texs;
     char entry[200]; /* filled from the text's module */
     int cc, level;
 } now;
@@ -227,6 +232,10 @@ static void parse_line(struct file *f, unsigned line, char *word)
     } else if (!strcmp(word, "tensormap")) {
         if (!map_parse(&f->map, rest))
             refuse(f, line, "this describes no tensor map");
+    } else if (!strcmp(word, "texture") || !strcmp(word, "surface")) {
+        if (f->texs == TEX_LINES ||
+            !tex_parse(&f->tex[f->texs++], word[0] == 's', rest))
+            refuse(f, line, "this describes no %s", word);
     } else if (!strcmp(word, "fault")) {
         snprintf(f->fault, sizeof f->fault, "%s", rest);
     } else {
@@ -282,7 +291,7 @@ static void find_entry(struct file *f)
             continue;
         entries++;
         snprintf(f->entry, sizeof f->entry, "%s", k->name);
-        if (k->param_count > 2u + f->map.there)
+        if (k->param_count > 2u + f->map.there + f->texs)
             refuse(f, k->pos.line, "an entry with other parameters");
     }
     fgs__ptx_free(m);
@@ -301,12 +310,30 @@ static void ok(const struct file *f, const char *what, CUresult cu,
                  fgs_sim_last_fault());
 }
 
+/* Textures and surfaces: parameters from `at` on, or what references hold. */
+static void make_textures(struct file *f, CUmodule mod, CUdeviceptr in,
+                          void **at)
+{
+    for (unsigned k = 0; k < f->texs; k++) {
+        struct tex_line *t = &f->tex[k];
+        CUdeviceptr var;
+
+        ok(f, "texture", tex_make(t, in), "");
+        if (!t->ref[0]) {
+            *at++ = &t->object;
+            continue;
+        }
+        ok(f, t->ref, fgs__sim_cuModuleGetGlobal(&var, NULL, mod, t->ref), "");
+        ok(f, t->ref, fgs__sim_cuMemcpyHtoD(var, &t->object, 8), "");
+    }
+}
+
 /* Launch and wait. */
 static CUresult launch(struct file *f, CUmodule mod, CUdeviceptr in,
                        CUdeviceptr out)
 {
     FGS__ALIGN(64) CUtensorMap map;
-    void *params[] = { &in, &out, &map };
+    void *params[3 + TEX_LINES] = { &in, &out, &map };
     CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
     CUlaunchConfig c = { f->grid[0], f->grid[1], f->grid[2], f->block[0],
                          f->block[1], f->block[2], f->shared, NULL, &attr,
@@ -319,6 +346,7 @@ static CUresult launch(struct file *f, CUmodule mod, CUdeviceptr in,
     attr.value.clusterDim.z = f->cluster[2];
     if (f->map.there)
         ok(f, "map", map_encode(&f->map, f->map.out ? out : in, &map), "");
+    make_textures(f, mod, in, params + 2 + f->map.there);
     ok(f, f->entry, fgs__sim_cuModuleGetFunction(&k, mod, f->entry), "");
     ok(f, f->entry, fgs__sim_cuFuncSetAttribute(
         k, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), "");
@@ -390,6 +418,8 @@ static void run_level(struct file *f)
                      cu ? fgs_sim_last_fault() : "");
     } else {
         ok(f, "kernel", cu, "");
+        for (unsigned k = 0; k < f->texs; k++)
+            ok(f, "back", tex_back(&f->tex[k], out), "");
         ok(f, "copy", fgs__sim_cuMemcpyDtoH(got, out, f->out.len), "");
     }
     fgs__sim_cuCtxDestroy(ctx);

@@ -1,0 +1,352 @@
+/* cu_texture.c -- entry points: texture and surface objects
+ *
+ * The driver's documentation of cuTexObjectCreate is the list of its rules.
+ */
+#include "sim/texture.h"
+
+/* Limits of linear memory, and how its addresses and rows must lie. */
+enum {
+    LINEAR_WIDTH = 69, PITCH_WIDTH = 70, PITCH_HEIGHT = 71, PITCH_BYTES = 72,
+    TEXTURE_ALIGN = 14, PITCH_ALIGN = 51 /* device attributes               */
+};
+
+static uint64_t attribute(unsigned id)
+{
+    int v = 0;
+
+    fgs__sim_attribute(&v, id);
+    return (uint64_t)v;
+}
+
+static bool aligned(uint64_t v, unsigned id)
+{
+    uint64_t to = attribute(id);
+
+    return !to || !(v % to);
+}
+
+static bool take_format(struct fgs__sim_texture *t, unsigned format,
+                        unsigned channels)
+{
+    uint32_t bytes = fgs__sim_component(format);
+
+    if (!bytes || (channels != 1 && channels != 2 && channels != 4))
+        return false;
+    t->format = (uint8_t)format;
+    t->channels = (uint8_t)channels;
+    t->element = (uint8_t)(bytes * channels);
+    return true;
+}
+
+static struct fgs__sim_level level_of(const struct fgs__sim_array *a)
+{
+    bool layered = a->desc.Flags & CUDA_ARRAY3D_LAYERED;
+
+    return (struct fgs__sim_level){
+        .va = a->va,
+        .pitch = a->pitch,
+        .slice = a->pitch * a->rows,
+        .size = { (uint32_t)a->desc.Width, (uint32_t)a->rows,
+                  layered ? 1 : (uint32_t)a->planes },
+    };
+}
+
+static CUresult bind_arrays(struct fgs__sim_texture *t,
+                            struct fgs__sim_array *const *a, uint32_t levels)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR *d = &a[0]->desc;
+
+    if (d->Flags & CUDA_ARRAY3D_CUBEMAP)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    take_format(t, d->Format, d->NumChannels);
+    t->layered = d->Flags & CUDA_ARRAY3D_LAYERED;
+    t->dims = !d->Height ? 1 : t->layered || !d->Depth ? 2 : 3;
+    t->layers = t->layered ? (uint32_t)d->Depth : 1;
+    t->levels = levels;
+    for (uint32_t k = 0; k < levels; k++)
+        t->level[k] = level_of(a[k]);
+    return CUDA_SUCCESS;
+}
+
+static CUresult bind_linear(struct fgs__sim_ctx *ctx,
+                            struct fgs__sim_texture *t,
+                            const CUDA_RESOURCE_DESC *res)
+{
+    uint64_t va = res->res.linear.devPtr, bytes = res->res.linear.sizeInBytes;
+
+    if (!take_format(t, res->res.linear.format, res->res.linear.numChannels) ||
+        !aligned(va, TEXTURE_ALIGN) || bytes < t->element ||
+        bytes / t->element > attribute(LINEAR_WIDTH) ||
+        !fgs__sim_mem_host(ctx->dev->mem, va, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    t->dims = 1;
+    t->fetched = true;
+    t->level[0] = (struct fgs__sim_level){
+        .va = va, .size = { (uint32_t)(bytes / t->element), 1, 1 }
+    };
+    return CUDA_SUCCESS;
+}
+
+static CUresult bind_pitch(struct fgs__sim_ctx *ctx, struct fgs__sim_texture *t,
+                           const CUDA_RESOURCE_DESC *res)
+{
+    uint64_t va = res->res.pitch2D.devPtr, pitch = res->res.pitch2D.pitchInBytes;
+    uint64_t width = res->res.pitch2D.width, height = res->res.pitch2D.height;
+
+    if (!take_format(t, res->res.pitch2D.format,
+                     res->res.pitch2D.numChannels) ||
+        !aligned(va, TEXTURE_ALIGN) || !aligned(pitch, PITCH_ALIGN) ||
+        !width || !height || width > attribute(PITCH_WIDTH) ||
+        height > attribute(PITCH_HEIGHT) || pitch > attribute(PITCH_BYTES) ||
+        width * t->element > pitch ||
+        !fgs__sim_mem_host(ctx->dev->mem, va,
+                           pitch * (height - 1) + width * t->element))
+        return CUDA_ERROR_INVALID_VALUE;
+    t->dims = 2;
+    t->level[0] = (struct fgs__sim_level){
+        .va = va, .pitch = pitch, .slice = pitch * height,
+        .size = { (uint32_t)width, (uint32_t)height, 1 }
+    };
+    return CUDA_SUCCESS;
+}
+
+CUresult fgs__sim_texture_bind(struct fgs__sim_ctx *ctx,
+                               struct fgs__sim_texture *t,
+                               const CUDA_RESOURCE_DESC *res)
+{
+    struct fgs__sim_array *a;
+    struct fgs__sim_mipmap *m;
+
+    if (res->flags)
+        return CUDA_ERROR_INVALID_VALUE;
+    t->res = *res;
+    t->layers = t->levels = 1;
+    switch (res->resType) {
+    case CU_RESOURCE_TYPE_ARRAY:
+        a = fgs__sim_array_of(ctx, res->res.array.hArray);
+        return a ? bind_arrays(t, &a, 1) : CUDA_ERROR_INVALID_HANDLE;
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
+        m = fgs__sim_mipmap_of(ctx, res->res.mipmap.hMipmappedArray);
+        return m ? bind_arrays(t, m->level, m->levels)
+                 : CUDA_ERROR_INVALID_HANDLE;
+    case CU_RESOURCE_TYPE_LINEAR:
+        return bind_linear(ctx, t, res);
+    case CU_RESOURCE_TYPE_PITCH2D:
+        return bind_pitch(ctx, t, res);
+    default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* ------------------------------------------------------------- textures -- */
+
+static bool is_integer(unsigned format)
+{
+    return format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT;
+}
+
+/* How the resource is read.  sRGB and anisotropy are not made up. */
+static CUresult take_sampler(struct fgs__sim_texture *t,
+                             const CUDA_TEXTURE_DESC *tex)
+{
+    const unsigned known = CU_TRSF_READ_AS_INTEGER |
+        CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+        CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+    bool wide = t->element / t->channels == 4;
+
+    for (unsigned d = 0; d < 3; d++)
+        if (tex->addressMode[d] > CU_TR_ADDRESS_MODE_BORDER)
+            return CUDA_ERROR_INVALID_VALUE;
+    if (tex->filterMode > CU_TR_FILTER_MODE_LINEAR || tex->flags & ~known ||
+        tex->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (tex->flags & CU_TRSF_SRGB || tex->maxAnisotropy > 1)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    t->tex = *tex;
+    t->normalized = tex->flags & CU_TRSF_NORMALIZED_COORDINATES;
+    t->integer = is_integer(t->format) &&
+        (wide || tex->flags & CU_TRSF_READ_AS_INTEGER);
+    t->linear = tex->filterMode == CU_TR_FILTER_MODE_LINEAR && !t->fetched;
+    if (t->linear && t->integer)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+/* A view of an array as it is; other formats are not made up. */
+static CUresult take_view(struct fgs__sim_texture *t,
+                          const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    if (!view)
+        return CUDA_SUCCESS;
+    if (t->res.resType != CU_RESOURCE_TYPE_ARRAY &&
+        t->res.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (view->format)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (view->firstMipmapLevel > view->lastMipmapLevel ||
+        view->lastMipmapLevel >= t->levels ||
+        view->firstLayer > view->lastLayer || view->lastLayer >= t->layers)
+        return CUDA_ERROR_INVALID_VALUE;
+    t->levels = view->lastMipmapLevel - view->firstMipmapLevel + 1;
+    for (uint32_t k = 0; k < t->levels; k++) {
+        t->level[k] = t->level[k + view->firstMipmapLevel];
+        t->level[k].va += view->firstLayer * t->level[k].slice;
+    }
+    t->layers = view->lastLayer - view->firstLayer + 1;
+    t->view = *view;
+    t->viewed = true;
+    return CUDA_SUCCESS;
+}
+
+static CUresult create(const CUDA_RESOURCE_DESC *res,
+                       const CUDA_TEXTURE_DESC *tex,
+                       const CUDA_RESOURCE_VIEW_DESC *view, bool surface,
+                       unsigned long long *out)
+{
+    struct fgs__sim_texture *t;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = fgs__sim_enter_unsafe(&ctx);
+
+    if (r)
+        return r;
+    if (!out || !res || (!tex && !surface))
+        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    t = fgs__zalloc(&ctx->dev->alloc, sizeof *t);
+    if (!t)
+        return fgs__sim_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    t->surface = surface;
+    r = surface && res->resType != CU_RESOURCE_TYPE_ARRAY
+        ? CUDA_ERROR_INVALID_VALUE : fgs__sim_texture_bind(ctx, t, res);
+    if (!r && surface &&
+        !(fgs__sim_array_of(ctx, res->res.array.hArray)->desc.Flags &
+          CUDA_ARRAY3D_SURFACE_LDST))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (!r && !surface)
+        r = take_sampler(t, tex);
+    if (!r && !surface)
+        r = take_view(t, view);
+    if (!r)
+        r = fgs__sim_texture_add(ctx, t);
+    if (r)
+        fgs__free(&ctx->dev->alloc, t);
+    else
+        *out = t->handle;
+    return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuTexObjectCreate(CUtexObject *out,
+                                    const CUDA_RESOURCE_DESC *res,
+                                    const CUDA_TEXTURE_DESC *tex,
+                                    const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    return create(res, tex, view, false, out);
+}
+
+CUresult fgs__sim_cuSurfObjectCreate(CUsurfObject *out,
+                                     const CUDA_RESOURCE_DESC *res)
+{
+    return create(res, NULL, NULL, true, out);
+}
+
+/* ------------------------------------------------------------ both kinds -- */
+
+/* Enter and find the object; the lock is held only after CUDA_SUCCESS. */
+static CUresult enter(struct fgs__sim_ctx **ctx, unsigned long long handle,
+                      bool surface, struct fgs__sim_texture **t)
+{
+    CUresult r = fgs__sim_enter(ctx);
+
+    if (r)
+        return r;
+    *t = fgs__sim_texture_find(*ctx, handle);
+    return *t && (*t)->surface == surface
+        ? CUDA_SUCCESS : fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+}
+
+static CUresult destroy(unsigned long long handle, bool surface)
+{
+    struct fgs__sim_texture *t;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter(&ctx, handle, surface, &t);
+
+    if (r)
+        return r;
+    ctx->users++;
+    fgs__sim_pause(ctx->dev);
+    t = fgs__sim_texture_find(ctx, handle); /* another thread may have been
+                                               first while the lock was let
+                                               go */
+    if (t)
+        fgs__sim_texture_drop(t);
+    fgs__sim_resume(ctx->dev);
+    fgs__sim_ctx_unuse(ctx);
+    return fgs__sim_leave(CUDA_SUCCESS);
+}
+
+CUresult fgs__sim_cuTexObjectDestroy(CUtexObject object)
+{
+    return destroy(object, false);
+}
+
+CUresult fgs__sim_cuSurfObjectDestroy(CUsurfObject object)
+{
+    return destroy(object, true);
+}
+
+static CUresult resource(CUDA_RESOURCE_DESC *out, unsigned long long handle,
+                         bool surface)
+{
+    struct fgs__sim_texture *t;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter(&ctx, handle, surface, &t);
+
+    if (r)
+        return r;
+    if (!out)
+        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    *out = t->res;
+    return fgs__sim_leave(CUDA_SUCCESS);
+}
+
+CUresult fgs__sim_cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out,
+                                             CUtexObject object)
+{
+    return resource(out, object, false);
+}
+
+CUresult fgs__sim_cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out,
+                                              CUsurfObject object)
+{
+    return resource(out, object, true);
+}
+
+CUresult fgs__sim_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out,
+                                            CUtexObject object)
+{
+    struct fgs__sim_texture *t;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter(&ctx, object, false, &t);
+
+    if (r)
+        return r;
+    if (!out)
+        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    *out = t->tex;
+    return fgs__sim_leave(CUDA_SUCCESS);
+}
+
+/* One without a view has none to tell. */
+CUresult fgs__sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out,
+                                                 CUtexObject object)
+{
+    struct fgs__sim_texture *t;
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter(&ctx, object, false, &t);
+
+    if (r)
+        return r;
+    if (!out || !t->viewed)
+        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    *out = t->view;
+    return fgs__sim_leave(CUDA_SUCCESS);
+}

@@ -1,0 +1,101 @@
+/* texture.h -- texture and surface objects: what a handle names
+ *
+ * A kernel finds an object without a lock.  One is taken away while no kernel
+ * runs; its number is given to another with a new serial.
+ */
+#ifndef FGS_SIM_TEXTURE_H
+#define FGS_SIM_TEXTURE_H
+
+#include "sim/array.h"
+
+struct fgs__sim_level {
+    uint64_t va;
+    uint64_t pitch, slice;     /* bytes of a row, of a plane or layer        */
+    uint32_t size[3];          /* elements; at least 1                       */
+};
+
+struct fgs__sim_texture {
+    uint64_t handle;
+    struct fgs__sim_ctx *ctx;
+    bool surface;
+    CUDA_RESOURCE_DESC res;    /* as the program gave them                   */
+    CUDA_TEXTURE_DESC tex;
+    CUDA_RESOURCE_VIEW_DESC view;
+    bool viewed;
+    /* what a kernel needs */
+    uint8_t format;            /* CUarray_format                             */
+    uint8_t channels, element; /* element: bytes                             */
+    uint8_t dims;              /* 1 ... 3, without layers                    */
+    bool layered, fetched;     /* fetched: by integers alone (linear)        */
+    bool integer;              /* results are integers                       */
+    bool linear, normalized;
+    uint32_t layers;           /* at least 1                                 */
+    uint32_t levels;
+    struct fgs__sim_level level[FGS__SIM_LEVELS];
+};
+
+/* NULL = there is no such object in the context.  No lock. */
+struct fgs__sim_texture *fgs__sim_texture_find(struct fgs__sim_ctx *ctx,
+                                               uint64_t handle);
+/* A number for the object and its handle; it is freed with the context. */
+CUresult fgs__sim_texture_add(struct fgs__sim_ctx *ctx,
+                              struct fgs__sim_texture *t);
+/* Takes it away; the caller keeps the device between epochs. */
+void fgs__sim_texture_drop(struct fgs__sim_texture *t);
+
+/* What a resource is for kernels: format, sizes, levels.  The rules of the
+ * descriptors are the driver's. */
+CUresult fgs__sim_texture_bind(struct fgs__sim_ctx *ctx,
+                               struct fgs__sim_texture *t,
+                               const CUDA_RESOURCE_DESC *res);
+
+/* ------------------------------------------------------ texel.c, sample.c -- */
+
+struct fgs__sim_warp;
+
+/* Four components: bits of floats, or integers of a texture that has these. */
+struct fgs__sim_texel {
+    uint32_t v[4];
+};
+/* An element as a texture reads it. */
+void fgs__sim_texel_read(const struct fgs__sim_texture *t, const char *from,
+                         struct fgs__sim_texel *out);
+/* An element from 32-bit components, of which those it lacks are dropped. */
+void fgs__sim_texel_write(const struct fgs__sim_texture *t, char *to,
+                          const uint32_t *v, unsigned count);
+
+struct fgs__sim_sample {
+    const struct fgs__sim_texture *t;
+    uint32_t coord[3];         /* bits; of integers, or of floats            */
+    uint32_t layer;
+    int32_t offset[3];
+    bool integers;             /* the coordinates                            */
+    bool gather;               /* tld4, of component                         */
+    bool base;                 /* the first level, whatever lod is           */
+    uint8_t component;
+    float lod;
+};
+/* False = the memory is gone. */
+bool fgs__sim_sample(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
+                     struct fgs__sim_texel *out);
+
+/* ----------------------------------------------------------- tex_insn.c -- */
+
+struct fgs__sim_decoder;
+struct fgs__ptx_operand;
+struct fgs__ptx_insn;
+
+/* The object of a handle, a surface or a texture; NULL = none. */
+struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
+                                         uint64_t handle, bool surface);
+/* [object, ...]: a place with handles, or with the address of one. */
+bool fgs__sim_ref_object(struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_operand *o, fgs__sim_ref *out);
+/* How many coordinates, and FGS__SIM_LAYERED. */
+enum { FGS__SIM_DIMS = 3, FGS__SIM_LAYERED = 1 << 2 };
+uint32_t fgs__sim_geometry(const struct fgs__ptx_insn *src);
+bool fgs__sim_ref_coords(struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_operand *o, uint32_t geometry,
+                         enum fgs__ptx_type type, fgs__sim_ref *out);
+
+#endif
