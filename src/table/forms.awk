@@ -40,8 +40,12 @@ function row(forms, last)
 {
     args = words(substr(params, 2, length(params) - 2))
     last = forms ~ /^OLD/ ? name : forms ~ /^HID/ ? "@" fn : fn
+    newest = abi
+    if (match(forms, /_[0-9]+/))
+        abi = substr(forms, RSTART + 1, RLENGTH - 1)
     if (forms !~ /^N2/)
         symbol(last, 0)
+    abi = newest
     if (forms ~ /^[VN]2/) {
         last = fn "_v2"
         symbol(last, 0)

@@ -61,6 +61,11 @@ static void name_means_what_its_version_knew(void **state)
         { "cuLaunchKernelEx", 11060, "cuLaunchKernelEx" },
         { "cuMemAlloc", 3019, NULL },
         { "cuMemAlloc", 13040, "cuMemAlloc_v2" },
+        { "cuDeviceGetUuid", 9019, NULL }, /* the CUDA runtime asks so */
+        { "cuDeviceGetUuid", 9020, "cuDeviceGetUuid" },
+        { "cuDeviceGetUuid", 11040, "cuDeviceGetUuid_v2" },
+        { "cuDevicePrimaryCtxRelease", 7000, "cuDevicePrimaryCtxRelease" },
+        { "cuLinkCreate", 5050, "cuLinkCreate" },
     };
 
     (void)state;
