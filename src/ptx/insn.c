@@ -9,7 +9,40 @@ enum { OPERANDS = 16 };
 struct spelled {
     const struct fgs__word *best; /* longest match, NULL = none             */
     char text[64];                /* as written, for messages               */
+    bool sync_later;              /* its .sync stands among the modifiers   */
 };
+
+static bool is_sync(const struct fgs__tok *t)
+{
+    return t->kind == FGS__TOK_WORD && t->n == 4 && !memcmp(t->s, "sync", 4);
+}
+
+/* The assembler takes an opcode's .sync behind its modifiers, too
+ * (vote.ballot.sync, as CUB writes it).  `n` bytes of s->text are known; the
+ * current token is the first word behind them. */
+static void match_sync(struct fgs__parse *p, struct spelled *s, size_t n)
+{
+    struct fgs__lex ahead = p->lex;
+    struct fgs__tok tok = p->tok;
+    const struct fgs__word *w;
+    char text[sizeof s->text];
+
+    if (n + sizeof ".sync" > sizeof text)
+        return;
+    memcpy(text, s->text, n);
+    memcpy(text + n, ".sync", sizeof ".sync");
+    w = fgs__word_find(fgs__hash_more(FGS__HASH_START, text, n + 5), text,
+                       n + 5);
+    if (!w || !w->op)
+        return;
+    while (tok.kind == FGS__TOK_WORD && !is_sync(&tok))
+        fgs__lex_next(&ahead, &tok);
+    if (!is_sync(&tok))
+        return;
+    memcpy(s->text, text, n + sizeof ".sync");
+    s->best = w;
+    s->sync_later = true;
+}
 
 /* The words of the opcode: the longest that is an opcode.  The current token
  * is the first word behind it then. */
@@ -22,6 +55,7 @@ static void match_opcode(struct fgs__parse *p, const struct fgs__tok *root,
 
     memcpy(s->text, root->s, n);
     s->text[n] = 0;
+    s->sync_later = false;
     s->best = w && (w->op || w->known) ? w : NULL;
     while (w && w->prefix && p->tok.kind == FGS__TOK_WORD &&
            n + p->tok.n + 2 < sizeof s->text) {
@@ -35,7 +69,9 @@ static void match_opcode(struct fgs__parse *p, const struct fgs__tok *root,
         /* All rows' prefixes of several words are opcodes or lead to one, so
          * a word that does not continue the opcode is its first modifier. */
         if (!w) {
-            s->text[n - p->tok.n - 1] = 0;
+            n -= p->tok.n + 1;
+            s->text[n] = 0;
+            match_sync(p, s, n);
             return;
         }
         s->best = w->op || w->known ? w : s->best;
@@ -143,10 +179,12 @@ static bool set_guard(struct fgs__parse *p, struct fgs__ptx_insn *i,
     return false;
 }
 
-static bool parse_words(struct fgs__check *c)
+static bool parse_words(struct fgs__check *c, bool sync_later)
 {
     for (bool first = true; c->p->tok.kind == FGS__TOK_WORD; first = false) {
-        if (!fgs__check_word(c, &c->p->tok, first))
+        if (sync_later && is_sync(&c->p->tok))
+            sync_later = false; /* the opcode has it */
+        else if (!fgs__check_word(c, &c->p->tok, first))
             return false;
         fgs__parse_next(c->p);
     }
@@ -184,7 +222,7 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
     c.groups = 0;
     c.row = &fgs__rows[i->op];
     c.name = c.row->word;
-    if (!parse_words(&c))
+    if (!parse_words(&c, s.sync_later))
         return;
     if (i->op == FGS__OP_CALL ? !fgs__call_parse(p, i)
                               : !parse_operands(p, i, i->op == FGS__OP_BRA))
