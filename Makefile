@@ -68,7 +68,8 @@ LANE_avx2   = -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
 LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
               -mprefer-vector-width=512
 
-SRC   = $(filter-out $(LANES),$(wildcard src/*/*.c))
+RT_C  = $(wildcard src/rt/*.c)
+SRC   = $(filter-out $(LANES) $(RT_C),$(wildcard src/*/*.c))
 OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o $(B)/gen/forms.o \
         $(foreach l,$(LEVELS),$(LANES:%.c=$(B)/%.$(l).o))
 TOOLS = $(wildcard tools/*.c)
@@ -83,16 +84,20 @@ GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
 FUZZ   ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
          $(wildcard tests/fake/*.c))
-DEPS = $(OBJ:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
+DEPS = $(OBJ:.o=.d) $(RT_O:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
        $(EXAMPLES:=.d) $(GEN:.o=.d) $(MIRROR:.o=.d)
 
 # The software device as a driver library for programs that know nothing of
 # fgsync: they find it through LD_LIBRARY_PATH=$(BUILD)/drop-in.
 DROPIN = $(B)/drop-in/libcuda.so.1
 
+# A CUDA runtime on the driver API for what nvcc makes, shared and static.
+RT_O    = $(RT_C:%.c=$(B)/%.o) $(B)/gen/rtforms.o
+RUNTIME = $(B)/drop-in/libcudart.so.13 $(B)/drop-in/libcudart_static.a
+
 CORES = $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 
-SHARED = $(if $(SAN),,$(B)/$(SOFILE) $(DROPIN))
+SHARED = $(if $(SAN),,$(B)/$(SOFILE) $(DROPIN) $(RUNTIME))
 
 ALL = $(B)/libfgs.a $(SHARED) $(B)/fgs
 
@@ -182,6 +187,23 @@ $(DROPIN): $(B)/gen/dropin.o $(B)/libfgs.a src/sim/dropin.map
 	    -Wl,-z,nodelete -Wl,--version-script=src/sim/dropin.map -o $@ \
 	    $(B)/gen/dropin.o $(B)/libfgs.a $(LIBS) $(LINK) && \
 	    ln -sf $(@F) $(@D)/libcuda.so
+
+RTFORMS = src/rt/forms.awk src/rt/runtime.def src/rt/absent.def
+$(B)/gen/rtforms.c: $(RTFORMS)
+	$(call say,GEN,$@)
+	$(Q)mkdir -p $(@D) && awk -f $(RTFORMS) > $@.new && mv $@.new $@
+$(B)/gen/rtforms.o: $(B)/gen/rtforms.c $(B)/flags
+	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/drop-in/libcudart.so.13: $(RT_O) $(B)/src/base/alloc.o src/rt/rt.map
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-soname,$(@F) -Wl,-z,defs \
+	    -Wl,--version-script=src/rt/rt.map -o $@ $(filter %.o,$^) -ldl \
+	    -lpthread $(LINK) && ln -sf $(@F) $(@D)/libcudart.so
+
+$(B)/drop-in/libcudart_static.a: $(RT_O) $(B)/src/base/alloc.o
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/fgs: $(TOBJ) $(B)/libfgs.a
 	$(call say,LD,$@)

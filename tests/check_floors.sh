@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_floors.sh -- includes go down or sideways; sim and cuda stay apart
 . tests/lib.sh
-floor='base 0 table 1 text 2 ptx 3 sim 4 cuda 4 core 5'
+floor='base 0 table 1 rt 1 text 2 ptx 3 sim 4 cuda 4 core 5'
 for f in $(find src -name '*.[ch]' -o -name '*.def' | sort); do
     own=${f#src/} own=${own%%/*}
     for to in $(sed -n 's|^ *# *include "\([a-z]*\)/.*|\1|p' "$f" | sort -u); do

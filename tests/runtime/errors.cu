@@ -1,0 +1,52 @@
+// errors.cu -- errors are kept, cleared, sticky, and in the runtime's words
+#include "check.h"
+
+__global__ void store(int *p)
+{
+    *p = 1;
+}
+
+static int sizes()
+{
+    store<<<1, 1>>>(NULL);
+    return 1;
+}
+
+int main()
+{
+    int *p, n;
+
+    OK(cudaMalloc(&p, sizeof *p));
+    store<<<1, 2000>>>(p);
+    IS(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
+    IS(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    OK(cudaGetLastError());
+    store<<<0, 1>>>(p);
+    IS(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    IS(cudaMemcpy(p, &n, 4, (cudaMemcpyKind)9),
+       cudaErrorInvalidMemcpyDirection);
+    IS(cudaGetLastError(), cudaErrorInvalidMemcpyDirection);
+    IS(cudaSetDevice(99), cudaErrorInvalidDevice);
+    IS(cudaGetLastError(), cudaErrorInvalidDevice);
+    IS(cudaGetSymbolAddress((void **)&p, (const void *)&n),
+       cudaErrorInvalidSymbol);
+    IS(cudaGetLastError(), cudaErrorInvalidSymbol);
+    OK(cudaFree(NULL));
+    OK(cudaFree(p));
+    IS(cudaFree(p), cudaErrorInvalidValue);
+    IS(cudaGetLastError(), cudaErrorInvalidValue);
+    TRUE_(!strcmp(cudaGetErrorName(cudaErrorInvalidConfiguration),
+                  "cudaErrorInvalidConfiguration"));
+    TRUE_(!strcmp(cudaGetErrorString(cudaSuccess), "no error"));
+    store<<<sizes(), 1>>>(NULL); /* a launch inside of a launch's sizes */
+    IS(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+    IS(cudaGetLastError(), cudaErrorIllegalAddress);
+    IS(cudaMalloc(&p, 4), cudaErrorIllegalAddress);
+    IS(cudaGetLastError(), cudaErrorIllegalAddress);
+    OK(cudaDeviceReset());
+    OK(cudaMalloc(&p, sizeof *p));
+    store<<<1, 1>>>(p);
+    OK(cudaMemcpy(&n, p, sizeof n, cudaMemcpyDeviceToHost));
+    TRUE_(n == 1);
+    puts("ok");
+}
