@@ -10,7 +10,6 @@
 #include "sim/decode.h"
 #include "sim/room.h"
 #include "sim/warp.h"
-#include <stddef.h>
 
 enum {
     WINDOW_PS = 1000 * 1000,
@@ -80,9 +79,12 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
 {
     struct fgs__sim_warp *w = &b->warp[k];
     uint32_t n = b->grid->threads - k * 32;
+    struct fgs__sim_split *split = again ? w->split : NULL;
+    uint32_t room = again ? w->room : 0;
 
-    /* A split is cleared when it is made. */
-    memset(w, 0, offsetof(struct fgs__sim_warp, split));
+    memset(w, 0, sizeof *w);
+    w->split = split;
+    w->room = room;
     w->bank = bank;
     w->local = local;
     w->block = b;
@@ -191,6 +193,8 @@ void fgs__sim_block_free(struct fgs__sim_block *b)
     if (!b)
         return;
     empty(b);
+    for (uint32_t k = 0; k < b->warps; k++)
+        fgs__sim_warp_free(&b->warp[k]);
     fgs__sim_room_give(b->sm, b->grid->code->alloc, b);
 }
 

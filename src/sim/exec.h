@@ -79,20 +79,24 @@ struct fgs__sim_split {
     uint32_t turn;            /* w->turn when it last ran                    */
 };
 
+/* What each turn looks at comes first. */
 struct fgs__sim_warp {
     unsigned char *bank;      /* registers, special registers, constants     */
+    struct fgs__sim_split *split; /* &one, or `room` of them, owned          */
     uint32_t exec;            /* lanes that the handler works on             */
     uint32_t live;            /* lanes that have not exited                  */
     uint32_t cur;             /* index of the running split                  */
     uint32_t splits;
-    struct fgs__sim_block *block;
-    struct fgs__sim_sm *sm;
-    uint32_t id;              /* in the block                                */
     uint64_t now_ps;          /* this warp's time                            */
     uint64_t stop_ps;         /* end of its slice                            */
+    struct fgs__sim_block *block;
+    struct fgs__sim_split one; /* of a warp that has not diverged            */
+    struct fgs__sim_sm *sm;
     uint64_t fair_ps;         /* when the split that waited longest runs     */
     uint32_t turn;            /* counts the changes of split                 */
     uint32_t issued;          /* instructions of the last slice              */
+    uint32_t id;              /* in the block                                */
+    uint32_t room;            /* 0 = split is &one                           */
     unsigned char *local;     /* fgs__sim_local_bytes a lane, one after
                                  another                                     */
     uint32_t met_open;        /* barrier.cluster: lanes that arrived         */
@@ -102,7 +106,6 @@ struct fgs__sim_warp {
     struct fgs__sim_range cache; /* last allocation hit                      */
     struct fgs__sim_range before; /* and the one before                      */
     uint32_t cache_gen;
-    struct fgs__sim_split split[32]; /* behind what is always used           */
 };
 
 struct fgs__sim_named_bar {   /* bar.sync of a number                        */
@@ -197,7 +200,8 @@ const struct fgs__sim_insn *fgs__sim_warp_block(struct fgs__sim_warp *w,
                                                 uint64_t wake_ps);
 
 /* Move `lanes` (a proper subset) out of the running split into a split of
- * their own that goes on at `pc`.  Shrinks w->exec too. */
+ * their own that goes on at `pc`.  Shrinks w->exec too, and may move the
+ * splits; a fault, and the block stops, without memory for them. */
 void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
                          const struct fgs__sim_insn *pc);
 

@@ -21,10 +21,19 @@ void fgs__sim_warp_start(struct fgs__sim_warp *w, uint32_t live)
     w->exec = live;
     w->cur = 0;
     w->splits = 1;
+    if (!w->room)
+        w->split = &w->one;
     memset(&w->split[0], 0, sizeof w->split[0]);
     w->split[0].pc = w->block->grid->code->first;
     w->split[0].mask = live;
     w->fair_ps = w->now_ps + FAIR_PS;
+}
+
+void fgs__sim_warp_free(struct fgs__sim_warp *w)
+{
+    if (w->room)
+        fgs__free(w->block->grid->code->alloc, w->split);
+    w->room = 0;
 }
 
 uint64_t fgs__sim_warp_first(const struct fgs__sim_warp *w)
@@ -42,15 +51,39 @@ uint64_t fgs__sim_warp_first(const struct fgs__sim_warp *w)
 
 /* --------------------------------------------------------------- splits -- */
 
+/* Most warps diverge never, or into two. */
+enum { FIRST_ROOM = 4 };
+
+static bool more_room(struct fgs__sim_warp *w)
+{
+    uint32_t n = w->room ? 2 * w->room : FIRST_ROOM;
+    struct fgs__sim_split *s = fgs__alloc_array(
+        w->block->grid->code->alloc, n, sizeof *s);
+
+    if (!s)
+        return false;
+    memcpy(s, w->split, w->splits * sizeof *s);
+    fgs__sim_warp_free(w);
+    w->split = s;
+    w->room = n;
+    return true;
+}
+
 void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
                          const struct fgs__sim_insn *pc)
 {
-    struct fgs__sim_split *s = &w->split[w->splits++];
+    struct fgs__sim_split *s;
 
-    memset(s, 0, sizeof *s);
-    s->pc = pc;
-    s->mask = lanes;
-    s->turn = w->turn;
+    if (w->splits < (w->room ? w->room : 1) || more_room(w)) {
+        s = &w->split[w->splits++];
+        memset(s, 0, sizeof *s);
+        s->pc = pc;
+        s->mask = lanes;
+        s->turn = w->turn;
+    } else {
+        fgs__sim_warp_fault(w, pc, CUDA_ERROR_OUT_OF_MEMORY, -1,
+                            "no host memory for lanes that part");
+    }
     fgs__sim_cur(w)->mask &= ~lanes;
     w->exec &= ~lanes;
     /* The run loop looks at the splits again after this instruction. */
@@ -184,14 +217,12 @@ static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
 static const struct fgs__sim_insn *run_woken(struct fgs__sim_warp *w,
                                              const struct fgs__sim_insn *i)
 {
-    struct fgs__sim_split *s = fgs__sim_cur(w);
-
     w->now_ps += i->cost_ps;
     w->issued++;
     i = i->run(w, i);
     if (i) {
-        s->phase = 0;
-        s->token = 0;
+        fgs__sim_cur(w)->phase = 0;
+        fgs__sim_cur(w)->token = 0;
     }
     return i;
 }
@@ -236,7 +267,7 @@ void fgs__sim_warp_run(struct fgs__sim_warp *w, uint64_t stop_ps)
             w->fair_ps = w->now_ps + FAIR_PS;
         if (!i)
             continue;
-        s->pc = i;
+        w->split[k].pc = i; /* they may have moved */
         if (w->splits > 1)
             join(w, i);
     }

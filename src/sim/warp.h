@@ -7,6 +7,8 @@
 /* A new warp with `live` lanes at the start of the code, at w->now_ps; bank,
  * block, sm and id are set. */
 void fgs__sim_warp_start(struct fgs__sim_warp *w, uint32_t live);
+void fgs__sim_warp_free(struct fgs__sim_warp *w);
+
 static inline uint64_t fgs__sim_later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
