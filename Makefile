@@ -59,19 +59,27 @@ LIBS  = -ldl -lpthread -lm
 
 # ---------------------------------------------------------------- files --
 
-# Handlers over lanes are compiled once for each level of the host's vectors;
-# src/sim/isa.c picks one at run time.
+# Handlers over lanes are compiled once for each level of the host's vectors,
+# hot ones for near operands, too (src/sim/lanes.h); src/sim/isa.c picks one at
+# run time.
 LANES  = $(wildcard src/sim/exec_*.c)
 LEVELS = base $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 LANE_C = $(if $(filter fuzz,$(SAN)),-O1,-O3) -fno-math-errno -fno-trapping-math -Wno-pass-failed
 LANE_avx2   = -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
 LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
               -mprefer-vector-width=512
+NEAR   = $(patsubst %,src/sim/exec_%.c,arith int float logic setp selp)
+NEARS  = $(foreach l,$(filter-out base,$(LEVELS)),$(l)_bank $(l)_konst)
+LANE_avx2_bank    = $(LANE_avx2) -DFGS__NEAR=1 -DFGS__ISA_FAR=_avx2
+LANE_avx2_konst   = $(LANE_avx2) -DFGS__NEAR=2 -DFGS__ISA_FAR=_avx2
+LANE_avx512_bank  = $(LANE_avx512) -DFGS__NEAR=1 -DFGS__ISA_FAR=_avx512
+LANE_avx512_konst = $(LANE_avx512) -DFGS__NEAR=2 -DFGS__ISA_FAR=_avx512
 
 RT_C  = $(wildcard src/rt/*.c)
 SRC   = $(filter-out $(LANES) $(RT_C),$(wildcard src/*/*.c))
 OBJ   = $(SRC:%.c=$(B)/%.o) $(B)/gen/embed_data.o $(B)/gen/forms.o \
-        $(foreach l,$(LEVELS),$(LANES:%.c=$(B)/%.$(l).o))
+        $(foreach l,$(LEVELS),$(LANES:%.c=$(B)/%.$(l).o)) \
+        $(foreach l,$(NEARS),$(NEAR:%.c=$(B)/%.$(l).o))
 TOOLS = $(wildcard tools/*.c)
 TOBJ  = $(TOOLS:%.c=$(B)/%.o)
 PTX   = $(sort $(wildcard ptx/*.ptx ptx/*.ptx.in ptx/*.ptx.inc))
@@ -133,7 +141,7 @@ $(B)/src/%.$(1).o: src/%.c $(B)/flags
 	$$(Q)mkdir -p $$(@D) && $$(CC) $(INNER) $(LANE_C) $$(LANE_$(1)) \
 	    -DFGS__ISA=_$(1) $$(FLAGS) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach l,$(LEVELS),$(eval $(call lane_rule,$(l))))
+$(foreach l,$(LEVELS) $(NEARS),$(eval $(call lane_rule,$(l))))
 
 # The kernels' text as C arrays, and what NVRTC includes.
 EMBED = $(PTX) $(sort $(wildcard ptx/*.cu ptx/*.cuh)) $(filter %.cuh,$(PUBLIC)) $(DEVICE)

@@ -23,9 +23,10 @@ static size_t round_up(size_t n)
     return (n + 127) & ~(size_t)127;
 }
 
-/* One allocation holds it all: block, warps, banks, shared, flags, local. */
+/* One allocation holds it all: block, warps, what they have in common, banks,
+ * shared, flags, local. */
 struct layout {
-    size_t warps, banks, shared, live, local, total;
+    size_t warps, common, banks, shared, live, local, total;
 };
 
 static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
@@ -34,7 +35,8 @@ static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
     struct layout l;
 
     l.warps = round_up(sizeof(struct fgs__sim_block));
-    l.banks = round_up(l.warps + warps * sizeof(struct fgs__sim_warp));
+    l.common = round_up(l.warps + warps * sizeof(struct fgs__sim_warp));
+    l.banks = round_up(l.common + c->common_bytes);
     l.shared = round_up(l.banks + (size_t)warps * c->bank_bytes);
     l.live = round_up(l.shared + g->shared_bytes);
     l.local = round_up(l.live + g->shared_bytes / 8 + 1);
@@ -42,36 +44,58 @@ static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
     return l;
 }
 
-/* Addresses of shared variables begin at the block's base. */
-static void move_shared(struct fgs__sim_warp *w)
+/* Special registers from one to another of the code's; of memory that another
+ * block of the grid used, those that differ for this one. */
+static void fill_sregs(struct fgs__sim_warp *w, uint32_t from, uint32_t to,
+                       bool again)
+{
+    const struct fgs__sim_code *c = w->block->grid->code;
+
+    for (; from < to; from++)
+        if (!again || !fgs__sim_sreg_steady(c->sregs[from].sreg))
+            fgs__sim_sreg_fill(w, &c->sregs[from]);
+}
+
+/* What the block's warps have in common, by way of the first one.  Addresses
+ * of shared variables begin at the block's base. */
+static void fill_common(struct fgs__sim_warp *w, bool again)
 {
     const struct fgs__sim_code *c = w->block->grid->code;
     uint64_t base = w->block->shared_base;
 
     for (uint32_t i = 0; i < c->shared_count; i++) {
         const struct fgs__sim_const *k = &c->shared[i];
-        uint64_t v = k->value + base;
 
-        fgs__sim_broadcast(w, k->ref, v, k->bits);
+        if (!again || w->block->cluster)
+            fgs__sim_broadcast(w, k->ref, k->value + base, k->bits);
     }
+    fill_sregs(w, c->own_sregs, c->sreg_count, again);
 }
 
 /* A bank is new, or was the same warp's of another block of the grid. */
 static void fill_bank(struct fgs__sim_warp *w, bool again)
 {
     const struct fgs__sim_code *c = w->block->grid->code;
-    uint32_t i;
+    unsigned char *bank = fgs__sim_bank(w);
 
     if (!again)
-        memcpy(w->bank, c->image, c->bank_bytes);
-    for (i = 0; again && i < c->freshes; i++)
-        memcpy(w->bank + c->fresh[i].at, c->image + c->fresh[i].at,
-               c->fresh[i].bytes);
-    if (w->block->shared_base || (again && w->block->cluster))
-        move_shared(w);
-    for (i = 0; i < c->sreg_count; i++)
-        if (!again || !fgs__sim_sreg_steady(c->sregs[i].sreg))
-            fgs__sim_sreg_fill(w, &c->sregs[i]);
+        memset(bank, 0, c->bank_bytes);
+    for (uint32_t i = 0; again && i < c->freshes; i++)
+        memset(bank + c->fresh[i].at, 0, c->fresh[i].bytes);
+    if (c->sp != FGS__SIM_NOREF)
+        fgs__sim_broadcast(w, c->sp, c->sp_start, 64);
+    fill_sregs(w, 0, c->own_sregs, again);
+}
+
+static void set_bases(struct fgs__sim_warp *w, unsigned char *bank)
+{
+    const struct fgs__sim_block *b = w->block;
+
+    w->base[FGS__SIM_BANK] = (uintptr_t)bank;
+    w->base[FGS__SIM_COMMON] = (uintptr_t)b->common -
+        ((uintptr_t)FGS__SIM_COMMON << FGS__SIM_BASE_SHIFT);
+    w->base[FGS__SIM_KONST] = (uintptr_t)b->grid->code->konst -
+        ((uintptr_t)FGS__SIM_KONST << FGS__SIM_BASE_SHIFT);
 }
 
 static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
@@ -85,12 +109,14 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
     memset(w, 0, sizeof *w);
     w->split = split;
     w->room = room;
-    w->bank = bank;
     w->local = local;
     w->block = b;
+    set_bases(w, bank);
     w->sm = b->sm;
     w->id = k;
     w->now_ps = now_ps;
+    if (!k)
+        fill_common(w, again);
     fill_bank(w, again);
     fgs__sim_warp_start(w, n >= 32 ? UINT32_MAX : (1u << n) - 1);
 }
@@ -176,6 +202,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     b->warps = b->running = warps;
     b->live = g->threads;
     b->warp = (struct fgs__sim_warp *)(void *)(p + l.warps);
+    b->common = (unsigned char *)p + l.common;
     b->shared = (unsigned char *)p + l.shared;
     b->mbar_live = (uint8_t *)p + l.live;
     b->now_ps = b->end_ps = now_ps;

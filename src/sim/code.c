@@ -1,4 +1,4 @@
-/* code.c -- decode a checked function: handlers, operand places, bank image */
+/* code.c -- decode a checked function: handlers, operand places, constants */
 #include "sim/call.h"
 #include "sim/decode.h"
 #include "sim/matrix.h"
@@ -127,7 +127,7 @@ static void count_plain(struct fgs__sim_code *c)
     }
 }
 
-/* ------------------------------------------------------------------ image */
+/* -------------------------------------------------------------- constants */
 
 static void broadcast(unsigned char *at, const struct fgs__sim_const *c)
 {
@@ -144,21 +144,62 @@ static void broadcast(unsigned char *at, const struct fgs__sim_const *c)
         memcpy(at + lane * size, &c->value, size);
 }
 
-/* The kernel's frame begins at 0, the stack behind it. */
-static void make_stack(const struct fgs__sim_decoder *d,
-                       struct fgs__sim_code *c)
+/* Of the kernel's own constants. */
+static unsigned char *konst_at(const struct fgs__sim_code *c, fgs__sim_ref ref)
 {
-    struct fgs__sim_const sp = { .bits = 64, .ref = d->sp };
-
-    c->fp = d->fp;
-    c->sp = d->sp;
-    if (d->sp == FGS__SIM_NOREF)
-        return;
-    sp.value = c->function[c->functions - 1].frame_bytes;
-    broadcast(c->image + sp.ref, &sp);
+    return c->konst + (ref - ((fgs__sim_ref)FGS__SIM_KONST
+                              << FGS__SIM_BASE_SHIFT));
 }
 
-/* Constants that a block with a base of its own has to correct. */
+static bool is_konst(fgs__sim_ref ref)
+{
+    return ref >> FGS__SIM_BASE_SHIFT == FGS__SIM_KONST;
+}
+
+static bool make_konst(const struct fgs__sim_decoder *d,
+                       struct fgs__sim_code *c)
+{
+    size_t i;
+
+    c->konst_raw = fgs__zalloc(d->alloc, d->bytes[FGS__SIM_KONST] + 64);
+    if (!c->konst_raw)
+        return false;
+    c->konst = c->konst_raw;
+    c->konst += -(uintptr_t)c->konst & 63;
+    for (i = 0; i < d->konst_count; i++)
+        if (!d->konst[i].shared)
+            broadcast(konst_at(c, d->konst[i].ref), &d->konst[i]);
+    for (i = 0; i < c->insn_count; i++)
+        if (c->insn[i].near == FGS__SIM_NEAR_KONST)
+            c->insn[i].konst = konst_at(c, c->insn[i].op[2]);
+    for (i = 0; i < d->sreg_count; i++)
+        if (is_konst(d->sreg[i].ref))
+            fgs__sim_sreg_lanes(konst_at(c, d->sreg[i].ref),
+                                (enum fgs__ptx_sreg)d->sreg[i].sreg,
+                                d->sreg[i].bits);
+    return true;
+}
+
+/* A warp's own ones first, then those of a block. */
+static void sort_sregs(struct fgs__sim_code *c)
+{
+    struct fgs__sim_sreg_slot one;
+    uint32_t n = 0, i;
+
+    for (i = 0; i < c->sreg_count; i++)
+        if (!is_konst(c->sregs[i].ref))
+            c->sregs[n++] = c->sregs[i];
+    c->sreg_count = n;
+    for (i = 0; i < n; i++) {
+        if (c->sregs[i].ref >> FGS__SIM_BASE_SHIFT != FGS__SIM_BANK)
+            continue;
+        one = c->sregs[i];
+        c->sregs[i] = c->sregs[c->own_sregs];
+        c->sregs[c->own_sregs++] = one;
+    }
+}
+
+/* Addresses in shared memory, which depend on the block. */
 static bool keep_shared(const struct fgs__sim_decoder *d,
                         struct fgs__sim_code *c)
 {
@@ -175,22 +216,20 @@ static bool keep_shared(const struct fgs__sim_decoder *d,
     return true;
 }
 
-static bool make_image(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
+static bool keep_places(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
 {
-    size_t i;
-
-    c->bank_bytes = d->bank_bytes;
-    c->image = fgs__zalloc(d->alloc, d->bank_bytes);
-    if (!c->image)
+    c->bank_bytes = d->bytes[FGS__SIM_BANK];
+    c->common_bytes = d->bytes[FGS__SIM_COMMON];
+    if (!make_konst(d, c) || !keep_shared(d, c))
         return false;
-    for (i = 0; i < d->konst_count; i++)
-        broadcast(c->image + d->konst[i].ref, &d->konst[i]);
-    if (!keep_shared(d, c))
-        return false;
-    make_stack(d, c);
+    c->fp = d->fp;
+    c->sp = d->sp;
+    /* The kernel's frame begins at 0, the stack behind it. */
+    c->sp_start = c->function[c->functions - 1].frame_bytes;
     c->sregs = d->sreg;
     c->sreg_count = (uint32_t)d->sreg_count;
     d->sreg = NULL;
+    sort_sregs(c);
     c->fresh = d->fresh;
     c->freshes = (uint32_t)d->freshes;
     d->fresh = NULL;
@@ -298,7 +337,7 @@ static bool start(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
     d->tiles = FGS__SIM_NOREF;
     d->carry = FGS__SIM_NOREF;
     /* Nothing lies at place 0, so a bank is never empty. */
-    d->bank_bytes = 64;
+    d->bytes[FGS__SIM_BANK] = 64;
     d->fp = d->sp = FGS__SIM_NOREF;
     if (c->fp != FGS__SIM_NOREF || c->deep) {
         d->fp = fgs__sim_take_fresh(d, 256);
@@ -397,7 +436,7 @@ fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
         goto done;
     sum_regs(&d, c);
     count_plain(c);
-    r = make_image(&d, c) ? FGS_OK : FGS_E_NOMEM;
+    r = keep_places(&d, c) ? FGS_OK : FGS_E_NOMEM;
 done:
     fgs__free(a, d.reg);
     fgs__free(a, d.konst);
@@ -417,7 +456,7 @@ void fgs__sim_code_free(struct fgs__sim_code *code)
     fgs__sim_link_free(code);
     fgs__sim_product_free(code);
     fgs__free(code->alloc, code->insn);
-    fgs__free(code->alloc, code->image);
+    fgs__free(code->alloc, code->konst_raw);
     fgs__free(code->alloc, code->shared);
     fgs__free(code->alloc, code->sregs);
     fgs__free(code->alloc, code->fresh);

@@ -1,4 +1,4 @@
-/* decode.c -- operands of an instruction as places in a warp's bank */
+/* decode.c -- operands of an instruction as places of 32 lanes */
 #include "sim/decode.h"
 #include "sim/call.h"
 #include <stdarg.h>
@@ -85,12 +85,24 @@ uint32_t fgs__sim_slot_bytes(unsigned bits)
     return (bytes + 63) & ~63u;
 }
 
+fgs__sim_ref fgs__sim_take_of(struct fgs__sim_decoder *d,
+                              enum fgs__sim_base base, uint32_t bytes)
+{
+    size_t *at = &d->bytes[base];
+    fgs__sim_ref r = (fgs__sim_ref)base << FGS__SIM_BASE_SHIFT;
+
+    if (*at + bytes > (size_t)1 << FGS__SIM_BASE_SHIFT) {
+        d->nomem = true;
+        return r;
+    }
+    r += (fgs__sim_ref)*at;
+    *at += bytes;
+    return r;
+}
+
 fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes)
 {
-    fgs__sim_ref r = (fgs__sim_ref)d->bank_bytes;
-
-    d->bank_bytes += bytes;
-    return r;
+    return fgs__sim_take_of(d, FGS__SIM_BANK, bytes);
 }
 
 fgs__sim_ref fgs__sim_take_fresh(struct fgs__sim_decoder *d, uint32_t bytes)
@@ -214,7 +226,8 @@ static fgs__sim_ref take_const(struct fgs__sim_decoder *d, uint64_t value,
     c->value = value;
     c->bits = bits;
     c->shared = shared;
-    c->ref = fgs__sim_take(d, fgs__sim_slot_bytes(bits));
+    c->ref = fgs__sim_take_of(d, shared ? FGS__SIM_COMMON : FGS__SIM_KONST,
+                              fgs__sim_slot_bytes(bits));
     return c->ref;
 }
 
@@ -265,7 +278,9 @@ static fgs__sim_ref sreg_of(struct fgs__sim_decoder *d,
     s->sreg = o->sreg;
     s->comp = o->comp;
     s->bits = (uint8_t)bits;
-    s->ref = fgs__sim_take(d, fgs__sim_slot_bytes(bits));
+    s->ref = fgs__sim_take_of(
+        d, fgs__sim_sreg_base((enum fgs__ptx_sreg)o->sreg),
+        fgs__sim_slot_bytes(bits));
     return s->ref;
 }
 

@@ -25,7 +25,7 @@ struct fgs__sim_decoder {
     struct fgs__sim_insn *insn; /* the array that is filled */
     uint32_t at;                /* the instruction that is decoded */
     bool failed, nomem;
-    size_t bank_bytes;
+    size_t bytes[FGS__SIM_BASES]; /* taken so far */
     uint64_t shared_bytes; /* static; an extern array begins there */
     fgs__sim_ref carry; /* carry flags; NOREF = not used yet */
     fgs__sim_ref tiles; /* results of wmma in the making; NOREF = none yet */
@@ -44,7 +44,10 @@ struct fgs__sim_decoder {
     uint32_t regs;             /* most of all functions                      */
 };
 
+/* Bytes of a bank; of another base. */
 fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes);
+fgs__sim_ref fgs__sim_take_of(struct fgs__sim_decoder *d,
+                              enum fgs__sim_base base, uint32_t bytes);
 /* A place that is as in the image, zero, when a warp starts. */
 fgs__sim_ref fgs__sim_take_fresh(struct fgs__sim_decoder *d, uint32_t bytes);
 /* Bytes of a register over 32 lanes; a predicate is one mask. */
@@ -55,7 +58,7 @@ bool fgs__sim_slots_plan(struct fgs__sim_decoder *d);
 fgs__sim_ref fgs__sim_reg_place(struct fgs__sim_decoder *d,
                                 const struct fgs__ptx_sym *s);
 
-/* A special register as it stands in each warp's bank. */
+/* A special register that does not change. */
 struct fgs__sim_sreg_slot {
     uint16_t sreg;
     uint8_t comp;
@@ -63,12 +66,16 @@ struct fgs__sim_sreg_slot {
     fgs__sim_ref ref;
 };
 
+/* Which warps it is the same for: sreg.c. */
+enum fgs__sim_base fgs__sim_sreg_base(enum fgs__ptx_sreg sreg);
 /* Is it the same for a warp of another block of the grid, on the same SM? */
 bool fgs__sim_sreg_steady(enum fgs__ptx_sreg sreg);
-/* Write a slot of a new warp; sreg.c. */
+/* Write a slot, of a warp or of its block; of code, into its constants. */
 void fgs__sim_broadcast(struct fgs__sim_warp *w, fgs__sim_ref ref, uint64_t v,
                         unsigned bits);
 void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
                         const struct fgs__sim_sreg_slot *s);
+void fgs__sim_sreg_lanes(unsigned char *at, enum fgs__ptx_sreg sreg,
+                         unsigned bits);
 
 #endif

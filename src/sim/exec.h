@@ -8,8 +8,9 @@
  * A register is an array over 32 lanes of its natural width (b8: 32 bytes ...
  * b128: 512 bytes), 64-byte aligned; a predicate is one 32-bit mask in a slot
  * of its own.  Constants and the special registers that do not change lie
- * broadcast in the same bank, so a handler reads a register, an immediate or
- * %tid.x in the same way.
+ * broadcast in the same form, once a kernel, block or warp, whichever they
+ * are the same for, so a handler reads a register, an immediate or %tid.x in
+ * the same way.
  *
  * Handlers that gain from wide vectors stand in exec_*.c files, which are
  * compiled once an ISA level with FGS__ISA set: see FGS__LEVEL.
@@ -26,11 +27,26 @@ struct fgs__sim_insn;
 typedef const struct fgs__sim_insn *(*fgs__sim_fn)(
     struct fgs__sim_warp *w, const struct fgs__sim_insn *i);
 
-/* Reference to an operand: byte offset (multiple of 64) in the warp's bank. */
+/* Reference to an operand: a base, and above it a byte offset (multiple of
+ * 64). */
 typedef uint32_t fgs__sim_ref;
 #define FGS__SIM_NOREF UINT32_MAX
+enum fgs__sim_base {
+    FGS__SIM_BANK,            /* of the warp                                 */
+    FGS__SIM_COMMON,          /* what is the same for a block's warps        */
+    FGS__SIM_KONST,           /* ... and for all blocks                      */
+    FGS__SIM_BASES,
+    FGS__SIM_BASE_SHIFT = 30
+};
 
 enum { FGS__SIM_OPS = 10 };
+
+/* What a handler knows about the places of its operands. */
+enum fgs__sim_near {
+    FGS__SIM_FAR,             /* nothing                                     */
+    FGS__SIM_NEAR_BANK,       /* all lie in the bank                         */
+    FGS__SIM_NEAR_KONST       /* operand 2 is a constant, the others do      */
+};
 
 /* A dependent ALU instruction issues 4 cycles after the one before it, at
  * 1.75 GHz. */
@@ -45,11 +61,15 @@ struct fgs__sim_insn {
     int64_t imm;              /* address offset, count, mask ...             */
     uint32_t cost_ps;         /* added to the warp's time before it runs; the
                                  decoder sets that of an ALU instruction     */
-    bool blocks;              /* a selector sets it: may call _warp_block    */
-    bool own_guard;           /* a selector sets it: run looks at the guard  */
+    bool blocks : 1;          /* a selector sets it: may call _warp_block    */
+    bool own_guard : 1;       /* a selector sets it: run looks at the guard  */
+    uint8_t near;             /* enum fgs__sim_near, of its handler          */
     uint16_t plain;           /* so many instructions from here on are plain */
     uint32_t aux[4];          /* small facts of the family                   */
-    const struct fgs__sim_insn *target; /* of a branch                       */
+    union {
+        const struct fgs__sim_insn *target; /* of a branch                   */
+        const void *konst;    /* operand 2 of FGS__SIM_NEAR_KONST            */
+    };
     const struct fgs__ptx_insn *src;    /* for messages                      */
 };
 
@@ -81,7 +101,7 @@ struct fgs__sim_split {
 
 /* What each turn looks at comes first. */
 struct fgs__sim_warp {
-    unsigned char *bank;      /* registers, special registers, constants     */
+    uintptr_t base[FGS__SIM_BASES]; /* less what a reference to it adds      */
     struct fgs__sim_split *split; /* &one, or `room` of them, owned          */
     uint32_t exec;            /* lanes that the handler works on             */
     uint32_t live;            /* lanes that have not exited                  */
@@ -133,6 +153,7 @@ struct fgs__sim_block {
     uint32_t warps, running;  /* warps with live lanes                       */
     uint32_t live;            /* lanes of all of them                        */
     struct fgs__sim_warp *warp;
+    unsigned char *common;    /* grid->code->common_bytes, 64-byte aligned   */
     unsigned char *shared;    /* grid->shared_bytes, 128-byte aligned        */
     uint8_t *mbar_live;       /* a byte per 8 bytes of shared: initialized   */
     uint32_t events;          /* counts whatever may release a waiting split */
@@ -159,7 +180,25 @@ struct fgs__sim_block {
 
 static inline void *fgs__sim_at(const struct fgs__sim_warp *w, fgs__sim_ref r)
 {
-    return w->bank + r;
+    return (void *)(w->base[r >> FGS__SIM_BASE_SHIFT] + r);
+}
+
+/* Where the warp's registers begin. */
+static inline unsigned char *fgs__sim_bank(const struct fgs__sim_warp *w)
+{
+    return (unsigned char *)w->base[FGS__SIM_BANK];
+}
+
+/* Source n of an instruction. */
+static inline const void *fgs__sim_source(const struct fgs__sim_warp *w,
+                                          const struct fgs__sim_insn *i, int n,
+                                          enum fgs__sim_near near)
+{
+    if (near == FGS__SIM_FAR)
+        return fgs__sim_at(w, i->op[n]);
+    if (near == FGS__SIM_NEAR_KONST && n == 2)
+        return i->konst;
+    return fgs__sim_bank(w) + i->op[n];
 }
 
 /* The running split. */
@@ -247,7 +286,7 @@ fgs__sim_ref fgs__sim_ref_reg(struct fgs__sim_decoder *d,
                               unsigned *bits);
 /* The carry flag of each lane (ISA 9.7.2), a mask as a predicate is. */
 fgs__sim_ref fgs__sim_ref_carry(struct fgs__sim_decoder *d);
-/* A constant of the bank, broadcast over 32 lanes of `bits` (8 ... 64). */
+/* A constant, broadcast over 32 lanes of `bits` (8 ... 64). */
 fgs__sim_ref fgs__sim_ref_const(struct fgs__sim_decoder *d, uint64_t value,
                                 unsigned bits);
 void fgs__sim_decode_error(struct fgs__sim_decoder *d,
@@ -298,9 +337,10 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
  * Their instructions are plain, unless they read a register that moves: the
  * handler goes on at i + 1 always and neither looks at the time nor changes
  * it, so a row of them has its time added at once. */
-#define FGS__SIM_LEVELED(X)                                                    \
-    X(mov) X(cvt) X(arith) X(logic) X(setp) X(selp) X(bits) X(carry)   \
-    X(special) X(mma)
+#define FGS__SIM_LEVELED(X)  FGS__SIM_DISTANT(X) FGS__SIM_NEARED(X)
+#define FGS__SIM_DISTANT(X)  X(mov) X(cvt) X(bits) X(carry) X(special) X(mma)
+/* Compiled for near operands, too: lanes.h. */
+#define FGS__SIM_NEARED(X)   X(arith) X(logic) X(setp) X(selp)
 #define FGS__CAT2(a, b)   a##b
 #define FGS__CAT(a, b)    FGS__CAT2(a, b)
 #define FGS__LEVEL(name)  FGS__CAT(name, FGS__ISA)

@@ -11,11 +11,11 @@ bool FGS__LEVEL(fgs__sim_sel_arith)(struct fgs__sim_decoder *d,
         return FGS__LEVEL(fgs__sim_sel_int)(d, src, out);
     case FGS__K_FLOAT:
         if (src->type[0] != FGS__T_F32 && src->type[0] != FGS__T_F64)
-            return FGS__LEVEL(fgs__sim_sel_half)(d, src, out);
+            return FGS__FAR(fgs__sim_sel_half)(d, src, out);
         return FGS__LEVEL(fgs__sim_sel_float)(d, src, out);
     default:
         if (src->type[0] == FGS__T_F16X2 || src->type[0] == FGS__T_BF16X2)
-            return FGS__LEVEL(fgs__sim_sel_half)(d, src, out);
-        return FGS__LEVEL(fgs__sim_sel_pack)(d, src, out);
+            return FGS__FAR(fgs__sim_sel_half)(d, src, out);
+        return FGS__FAR(fgs__sim_sel_pack)(d, src, out);
     }
 }

@@ -28,7 +28,7 @@ static FGS__INLINE float out_f32(const struct fgs__sim_insn *i, float r)
         CALL;                                                                  \
         FGS__BARRIER(t);                                                       \
         fesetround(FE_TONEAREST);                                              \
-        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(T));                   \
+        blend(LANE_DST(w, i->op[0]), t, w->exec, sizeof(T));                   \
         return i + 1;                                                          \
     }
 
@@ -116,10 +116,10 @@ static FGS__UNUSED void settle_fma(l_f32 *d, const l_f32 *a, const l_f32 *b,
     MAP2(name##_f64, l_f64, l_f64, l_f64,                                      \
          fix_f64(P, fix_f64(Q, OP(x, y))))                                     \
     ROUNDED(name##_any_f32, l_f32,                                             \
-            name##_sat_f32_all(t, LANE_PTR(w, i->op[1]),                       \
-                               LANE_PTR(w, i->op[2]), i))                      \
+            name##_sat_f32_all(t, LANE_SRC(w, i, 1),                           \
+                               LANE_SRC(w, i, 2), i))                          \
     ROUNDED(name##_any_f64, l_f64,                                             \
-            name##_f64_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]), i))
+            name##_f64_all(t, LANE_SRC(w, i, 1), LANE_SRC(w, i, 2), i))
 ARITH2(add, ADD, y, x)
 ARITH2(sub, SUB, y, x)
 ARITH2(mul, MUL, y, x)
@@ -133,20 +133,20 @@ MAP3(fma_sat_f32, l_f32, l_f32, l_f32, l_f32,
 MAP3(fma_f64, l_f64, l_f64, l_f64, l_f64,
      fix_f64(y, fix_f64(z, fix_f64(x, __builtin_fma(x, y, z)))))
 ROUNDED(fma_any_f32, l_f32,
-        fma_sat_f32_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]),
-                        LANE_PTR(w, i->op[3]), i))
+        fma_sat_f32_all(t, LANE_SRC(w, i, 1), LANE_SRC(w, i, 2),
+                        LANE_SRC(w, i, 3), i))
 ROUNDED(fma_any_f64, l_f64,
-        fma_f64_all(t, LANE_PTR(w, i->op[1]), LANE_PTR(w, i->op[2]),
-                    LANE_PTR(w, i->op[3]), i))
+        fma_f64_all(t, LANE_SRC(w, i, 1), LANE_SRC(w, i, 2),
+                    LANE_SRC(w, i, 3), i))
 
 /* The same with their results settled, in any rounding mode. */
 #define SETTLED(name, CALL, AFTER)                                             \
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) l_f32 t[LANES];                                         \
-        const l_f32 *a = LANE_PTR(w, i->op[1]), *b = LANE_PTR(w, i->op[2]);    \
+        const l_f32 *a = LANE_SRC(w, i, 1), *b = LANE_SRC(w, i, 2);            \
         const l_f32 *c =                                                       \
-            i->op[3] == FGS__SIM_NOREF ? b : LANE_PTR(w, i->op[3]);            \
+            i->op[3] == FGS__SIM_NOREF ? b : LANE_SRC(w, i, 3);                \
         bool other = i->aux[AUX_ROUND] != FE_TONEAREST;                        \
         (void)c;                                                               \
         if (other)                                                             \
@@ -156,7 +156,7 @@ ROUNDED(fma_any_f64, l_f64,
         if (other)                                                             \
             fesetround(FE_TONEAREST);                                          \
         AFTER;                                                                 \
-        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(l_f32));               \
+        blend(LANE_DST(w, i->op[0]), t, w->exec, sizeof(l_f32));               \
         return i + 1;                                                          \
     }
 #define SETTLED_ALL(name, args)                                                \
@@ -178,14 +178,14 @@ MAP2(div_approx_f32, l_f32, l_f32, l_f32,
     MAP3(fma_##name, l_f32, l_u16, l_u16, l_f32,                               \
          out_f32(i, __builtin_fmaf(FROM(x), FROM(y), z)))                      \
     ROUNDED(add_any_##name, l_f32,                                             \
-            add_##name##_all(t, LANE_PTR(w, i->op[1]),                         \
-                             LANE_PTR(w, i->op[2]), i))                        \
+            add_##name##_all(t, LANE_SRC(w, i, 1),                             \
+                             LANE_SRC(w, i, 2), i))                            \
     ROUNDED(sub_any_##name, l_f32,                                             \
-            sub_##name##_all(t, LANE_PTR(w, i->op[1]),                         \
-                             LANE_PTR(w, i->op[2]), i))                        \
+            sub_##name##_all(t, LANE_SRC(w, i, 1),                             \
+                             LANE_SRC(w, i, 2), i))                            \
     ROUNDED(fma_any_##name, l_f32,                                             \
-            fma_##name##_all(t, LANE_PTR(w, i->op[1]),                         \
-                             LANE_PTR(w, i->op[2]), LANE_PTR(w, i->op[3]), i))
+            fma_##name##_all(t, LANE_SRC(w, i, 1),                             \
+                             LANE_SRC(w, i, 2), LANE_SRC(w, i, 3), i))
 MIXED(f16, float_of_f16)
 MIXED(bf16, float_of_bf16)
 

@@ -118,7 +118,7 @@ bool FGS__LEVEL(fgs__sim_sel_int)(struct fgs__sim_decoder *d,
                                                                       : 3;
 
     if (src->mod[FGS__G_CC])
-        return FGS__LEVEL(fgs__sim_sel_carry)(d, src, out);
+        return FGS__FAR(fgs__sim_sel_carry)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (src->mod[FGS__G_SAT] || src->mod[FGS__G_RELU])

@@ -24,7 +24,7 @@ MAP1(clz_64, l_u32, l_u64, x ? __builtin_clzll(x) : 64)
 static FGS__INLINE uint32_t mask_of(const struct fgs__sim_warp *w,
                                     const struct fgs__sim_insn *i, int n)
 {
-    return *(const l_u32 *)fgs__sim_at(w, i->op[n]) ^ i->aux[n];
+    return *(const l_u32 *)LANE_SRC(w, i, n) ^ i->aux[n];
 }
 
 HANDLER(and_pred)

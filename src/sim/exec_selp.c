@@ -4,10 +4,10 @@
 #define SELECT(N)                                                              \
     HANDLER(selp_##N)                                                          \
     {                                                                          \
-        l_u##N *d = LANE_PTR(w, i->op[0]);                                     \
-        const l_u##N *a = LANE_PTR(w, i->op[1]);                               \
-        const l_u##N *b = LANE_PTR(w, i->op[2]);                               \
-        uint32_t p = *(const l_u32 *)fgs__sim_at(w, i->op[3]) ^ i->aux[0];     \
+        l_u##N *d = LANE_DST(w, i->op[0]);                                     \
+        const l_u##N *a = LANE_SRC(w, i, 1);                                   \
+        const l_u##N *b = LANE_SRC(w, i, 2);                                   \
+        uint32_t p = *(const l_u32 *)LANE_SRC(w, i, 3) ^ i->aux[0];     \
         uint32_t m = w->exec;                                                  \
         FGS__ALIGN(64) l_u##N t[LANES];                                        \
         if (m == UINT32_MAX) {                                                 \

@@ -35,12 +35,12 @@ static void write_set(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     if (i->aux[AUX_SET] == SET_32) {
         for (k = 0; k < LANES; k++)
             t[k] = (r >> k & 1) ? yes : 0;
-        blend_32(LANE_PTR(w, i->op[SETP_P]), t, w->exec);
+        blend_32(LANE_DST(w, i->op[SETP_P]), t, w->exec);
         return;
     }
     for (k = 0; k < LANES; k++)
         half[k] = (uint16_t)((r >> k & 1) ? yes : 0);
-    blend_16(LANE_PTR(w, i->op[SETP_P]), half, w->exec);
+    blend_16(LANE_DST(w, i->op[SETP_P]), half, w->exec);
 }
 
 /* Two comparisons a lane, low and high half. */
@@ -62,7 +62,7 @@ static lane_next finish_pair(struct fgs__sim_warp *w,
     }
     for (k = 0; k < LANES; k++)
         t[k] = ((low >> k & 1) ? yes : 0) | ((high >> k & 1) ? yes << 16 : 0);
-    blend_32(LANE_PTR(w, i->op[SETP_P]), t, w->exec);
+    blend_32(LANE_DST(w, i->op[SETP_P]), t, w->exec);
     return i + 1;
 }
 
@@ -101,8 +101,8 @@ static FGS__INLINE lane_next finish(struct fgs__sim_warp *w,
 #define COMPARE(name, T)                                                       \
     HANDLER(name)                                                              \
     {                                                                          \
-        const T *a = LANE_PTR(w, i->op[SETP_A]);                               \
-        const T *b = LANE_PTR(w, i->op[SETP_B]);                               \
+        const T *a = LANE_SRC(w, i, SETP_A);                                   \
+        const T *b = LANE_SRC(w, i, SETP_B);                                   \
         return finish(w, i, mask_##name(a, b));                                \
     }
 
@@ -138,8 +138,8 @@ static FGS__INLINE void flush(float *t, const l_f32 *a)
     HANDLER(name##_ftz)                                                        \
     {                                                                          \
         FGS__ALIGN(64) float a[LANES], b[LANES];                               \
-        flush(a, LANE_PTR(w, i->op[SETP_A]));                                  \
-        flush(b, LANE_PTR(w, i->op[SETP_B]));                                  \
+        flush(a, LANE_SRC(w, i, SETP_A));                                      \
+        flush(b, LANE_SRC(w, i, SETP_B));                                      \
         return finish(w, i, mask_##name(a, b));                                \
     }
 COMPARE_FTZ(eq_f32)
@@ -152,10 +152,10 @@ COMPARE_FTZ(le_f32)
     HANDLER(base##_##name)                                                     \
     {                                                                          \
         FGS__ALIGN(64) l_f32 x[2][LANES], y[2][LANES];                         \
-        const l_u16 *a = LANE_PTR(w, i->op[SETP_A]);                           \
-        const l_u16 *b = LANE_PTR(w, i->op[SETP_B]);                           \
-        const l_u32 *aa = LANE_PTR(w, i->op[SETP_A]);                          \
-        const l_u32 *bb = LANE_PTR(w, i->op[SETP_B]);                          \
+        const l_u16 *a = LANE_SRC(w, i, SETP_A);                               \
+        const l_u16 *b = LANE_SRC(w, i, SETP_B);                               \
+        const l_u32 *aa = LANE_SRC(w, i, SETP_A);                              \
+        const l_u32 *bb = LANE_SRC(w, i, SETP_B);                              \
         int k;                                                                 \
         if (i->aux[AUX_SET] < SET_PAIR) {                                      \
             FGS__EACH                                                          \
@@ -325,7 +325,7 @@ bool FGS__LEVEL(fgs__sim_sel_setp)(struct fgs__sim_decoder *d,
     bool swap;
 
     if (src->op == FGS__OP_SET && src->types == 1) /* packed integers */
-        return FGS__LEVEL(fgs__sim_sel_pack)(d, src, out);
+        return FGS__FAR(fgs__sim_sel_pack)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
     if (!pick(src, out, &swap))

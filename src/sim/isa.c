@@ -63,6 +63,67 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
             return NAME(exec, base)(d, src, out);                              \
         }                                                                      \
     }
+
+typedef bool (*selector)(struct fgs__sim_decoder *, const struct fgs__ptx_insn *,
+                         struct fgs__sim_insn *);
+
+static enum fgs__sim_near near_of(const struct fgs__sim_insn *i)
+{
+    enum fgs__sim_near near = FGS__SIM_NEAR_BANK;
+
+    for (int k = 0; k < FGS__SIM_OPS; k++) {
+        unsigned base = i->op[k] >> FGS__SIM_BASE_SHIFT;
+
+        if (i->op[k] == FGS__SIM_NOREF || base == FGS__SIM_BANK)
+            continue;
+        if (k != 2 || base != FGS__SIM_KONST)
+            return FGS__SIM_FAR;
+        near = FGS__SIM_NEAR_KONST;
+    }
+    return near;
+}
+
+/* By enum fgs__sim_near: where the operands lie is known when they have been
+ * taken.  The other selectors take the same. */
+static bool select_near(const selector by_near[3], struct fgs__sim_decoder *d,
+                        const struct fgs__ptx_insn *src,
+                        struct fgs__sim_insn *out)
+{
+    if (!by_near[FGS__SIM_FAR](d, src, out))
+        return false;
+    out->near = (uint8_t)near_of(out);
+    return out->near == FGS__SIM_FAR || by_near[out->near](d, src, out);
+}
+
+#define DECLARE_NEAR(exec, level)                                              \
+    bool NAME(exec, level)(struct fgs__sim_decoder *,                          \
+                           const struct fgs__ptx_insn *,                       \
+                           struct fgs__sim_insn *);
+#define PICK_NEAR(exec)                                                        \
+    DECLARE_NEAR(exec, avx2_bank)                                              \
+    DECLARE_NEAR(exec, avx2_konst)                                             \
+    DECLARE_NEAR(exec, avx512_bank)                                            \
+    DECLARE_NEAR(exec, avx512_konst)                                           \
+    bool fgs__sim_sel_##exec(struct fgs__sim_decoder *d,                       \
+                             const struct fgs__ptx_insn *src,                  \
+                             struct fgs__sim_insn *out)                        \
+    {                                                                          \
+        static const selector avx2[] = {NAME(exec, avx2),                      \
+                                        NAME(exec, avx2_bank),                 \
+                                        NAME(exec, avx2_konst)};               \
+        static const selector avx512[] = {NAME(exec, avx512),                  \
+                                          NAME(exec, avx512_bank),             \
+                                          NAME(exec, avx512_konst)};           \
+                                                                               \
+        switch (fgs__sim_isa_now()) {                                          \
+        case FGS__ISA_AVX512:                                                  \
+            return select_near(avx512, d, src, out);                           \
+        case FGS__ISA_AVX2:                                                    \
+            return select_near(avx2, d, src, out);                             \
+        default:                                                               \
+            return NAME(exec, base)(d, src, out);                              \
+        }                                                                      \
+    }
 #else
 #define PICK(exec)                                                             \
     bool fgs__sim_sel_##exec(struct fgs__sim_decoder *d,                       \
@@ -71,8 +132,10 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
     {                                                                          \
         return NAME(exec, base)(d, src, out);                                  \
     }
+#define PICK_NEAR PICK
 #endif
-FGS__SIM_LEVELED(PICK)
+FGS__SIM_DISTANT(PICK)
+FGS__SIM_NEARED(PICK_NEAR)
 
 #define SHAPES(level)                                                          \
     int fgs__sim_shape_##level(const uint64_t *, uint64_t);                    \

@@ -14,7 +14,21 @@
 #define FGS__ISA _base
 #endif
 
+/* Files of hot handlers are compiled for near operands, too: FGS__NEAR says
+ * that all lie in the warp's bank, or that the second source, operand 2, is a
+ * constant and all else lies there.  isa.c picks. */
+#ifndef FGS__NEAR
+#define FGS__NEAR FGS__SIM_FAR
+#define FGS__ISA_FAR FGS__ISA
+#endif
+/* What such a file has from one that is not. */
+#define FGS__FAR(name) FGS__CAT(name, FGS__ISA_FAR)
+
 #define LANE_PTR(w, r) FGS__ALIGNED(fgs__sim_at(w, r), 64)
+/* Results lie in the bank always. */
+#define LANE_DST(w, r) FGS__ALIGNED(fgs__sim_bank(w) + (r), 64)
+#define LANE_SRC(w, i, n)                                                      \
+    FGS__ALIGNED(fgs__sim_source(w, i, n, FGS__NEAR), 64)
 #define FULL_MASK(w)   FGS__LIKELY((w)->exec == UINT32_MAX)
 
 /* d[k] = t[k] in the lanes of m. */
@@ -41,7 +55,7 @@ static FGS__INLINE FGS__UNUSED void blend(void *d, const void *t, uint32_t m,
 static FGS__INLINE FGS__UNUSED void put_mask(const struct fgs__sim_warp *w,
                                              fgs__sim_ref r, uint32_t v)
 {
-    l_u32 *p = fgs__sim_at(w, r);
+    l_u32 *p = (void *)(fgs__sim_bank(w) + r);
 
     *p = (*p & ~w->exec) | (v & w->exec);
 }
@@ -68,13 +82,13 @@ typedef const struct fgs__sim_insn *lane_next;
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) TD t[LANES];                                            \
-        const TA *a = LANE_PTR(w, i->op[1]);                                   \
+        const TA *a = LANE_SRC(w, i, 1);                                       \
         if (FULL_MASK(w)) {                                                    \
-            name##_all(LANE_PTR(w, i->op[0]), a, i);                           \
+            name##_all(LANE_DST(w, i->op[0]), a, i);                           \
             return i + 1;                                                      \
         }                                                                      \
         name##_all(t, a, i);                                                   \
-        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
+        blend(LANE_DST(w, i->op[0]), t, w->exec, sizeof(TD));                  \
         return i + 1;                                                          \
     }
 
@@ -95,14 +109,14 @@ typedef const struct fgs__sim_insn *lane_next;
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) TD t[LANES];                                            \
-        const TA *a = LANE_PTR(w, i->op[1]);                                   \
-        const TB *b = LANE_PTR(w, i->op[2]);                                   \
+        const TA *a = LANE_SRC(w, i, 1);                                       \
+        const TB *b = LANE_SRC(w, i, 2);                                       \
         if (FULL_MASK(w)) {                                                    \
-            name##_all(LANE_PTR(w, i->op[0]), a, b, i);                        \
+            name##_all(LANE_DST(w, i->op[0]), a, b, i);                        \
             return i + 1;                                                      \
         }                                                                      \
         name##_all(t, a, b, i);                                                \
-        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
+        blend(LANE_DST(w, i->op[0]), t, w->exec, sizeof(TD));                  \
         return i + 1;                                                          \
     }
 #define MAP2(name, TD, TA, TB, EXPR)                                           \
@@ -128,15 +142,15 @@ typedef const struct fgs__sim_insn *lane_next;
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) TD t[LANES];                                            \
-        const TA *a = LANE_PTR(w, i->op[1]);                                   \
-        const TB *b = LANE_PTR(w, i->op[2]);                                   \
-        const TC *c = LANE_PTR(w, i->op[3]);                                   \
+        const TA *a = LANE_SRC(w, i, 1);                                       \
+        const TB *b = LANE_SRC(w, i, 2);                                       \
+        const TC *c = LANE_SRC(w, i, 3);                                       \
         if (FULL_MASK(w)) {                                                    \
-            name##_all(LANE_PTR(w, i->op[0]), a, b, c, i);                     \
+            name##_all(LANE_DST(w, i->op[0]), a, b, c, i);                     \
             return i + 1;                                                      \
         }                                                                      \
         name##_all(t, a, b, c, i);                                             \
-        blend(LANE_PTR(w, i->op[0]), t, w->exec, sizeof(TD));                  \
+        blend(LANE_DST(w, i->op[0]), t, w->exec, sizeof(TD));                  \
         return i + 1;                                                          \
     }
 #define MAP3(name, TD, TA, TB, TC, EXPR)                                       \
@@ -151,16 +165,19 @@ bool FGS__LEVEL(fgs__sim_sel_float)(struct fgs__sim_decoder *d,
                                     const struct fgs__ptx_insn *src,
                                     struct fgs__sim_insn *out);
 
-bool FGS__LEVEL(fgs__sim_sel_half)(struct fgs__sim_decoder *d,
-                                   const struct fgs__ptx_insn *src,
-                                   struct fgs__sim_insn *out);
+bool FGS__FAR(fgs__sim_sel_half)(struct fgs__sim_decoder *d,
+                                 const struct fgs__ptx_insn *src,
+                                 struct fgs__sim_insn *out);
 /* Part of the cvt family. */
 bool FGS__LEVEL(fgs__sim_sel_narrow)(struct fgs__sim_decoder *d,
                                      const struct fgs__ptx_insn *src,
                                      struct fgs__sim_insn *out);
-bool FGS__LEVEL(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
-                                   const struct fgs__ptx_insn *src,
-                                   struct fgs__sim_insn *out);
+bool FGS__FAR(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
+                                 const struct fgs__ptx_insn *src,
+                                 struct fgs__sim_insn *out);
+bool FGS__FAR(fgs__sim_sel_carry)(struct fgs__sim_decoder *d,
+                                  const struct fgs__ptx_insn *src,
+                                  struct fgs__sim_insn *out);
 
 /* The selectors of the leveled families. */
 #define LEVEL_DECLARE(exec)                                                    \

@@ -77,16 +77,21 @@ struct fgs__sim_code {
                                   UINT32_MAX = no calls                      */
     bool deep;                 /* recursion, calls through registers, alloca:
                                   it uses the context's stack limit too      */
-    unsigned char *image;      /* a warp's bank at its start: registers zero,
-                                  constants broadcast                        */
-    size_t bank_bytes;         /* of one warp, multiple of 64                */
-    struct fgs__sim_span *fresh; /* of the image, what a warp writes and may
-                                  read before it has; the rest of a bank that
-                                  another warp used is good as it is         */
+    size_t bank_bytes;         /* of one warp, multiple of 64: registers, and
+                                  special ones that differ                   */
+    size_t common_bytes;       /* of one block, multiple of 64               */
+    unsigned char *konst;      /* of all, 64-byte aligned                    */
+    void *konst_raw;           /* what it lies in                            */
+    struct fgs__sim_span *fresh; /* of a bank, what is zero when a warp starts
+                                  because it may be read before it is written;
+                                  the rest is good as another warp left it   */
     uint32_t freshes;
-    struct fgs__sim_sreg_slot *sregs; /* special registers in the bank       */
-    uint32_t sreg_count;
-    struct fgs__sim_const *shared; /* addresses of .shared variables there   */
+    uint64_t sp_start;         /* the stack pointer then                     */
+    struct fgs__sim_sreg_slot *sregs; /* special registers of a warp, then
+                                  those of a block                           */
+    uint32_t own_sregs, sreg_count;
+    struct fgs__sim_const *shared; /* addresses of .shared variables, in what
+                                  a block has                                */
     uint32_t shared_count;
     uint32_t regs;             /* 32-bit registers a thread, for residency   */
     uint32_t shared_bytes;     /* static                                     */

@@ -142,7 +142,7 @@ static void draw(const struct fgs__sim_block *b, struct picture *p)
     for (uint32_t k = 0; k < b->warps; k++) {
         const struct fgs__sim_warp *w = &b->warp[k];
 
-        memcpy(p->bank + k * bytes, w->bank, bytes);
+        memcpy(p->bank + k * bytes, fgs__sim_bank(w), bytes);
         memset(p->pc + 32 * k, 0, 32 * sizeof *p->pc);
         for (uint32_t s = 0; w->live && s < w->splits; s++)
             for (uint32_t m = w->split[s].mask; m; m &= m - 1)
@@ -157,7 +157,7 @@ static bool differs(const struct fgs__sim_block *b, const struct picture *p)
     for (uint32_t k = 0; k < b->warps; k++) {
         const struct fgs__sim_warp *w = &b->warp[k];
 
-        if (memcmp(p->bank + k * bytes, w->bank, bytes))
+        if (memcmp(p->bank + k * bytes, fgs__sim_bank(w), bytes))
             return true;
         for (uint32_t s = 0; w->live && s < w->splits; s++)
             for (uint32_t m = w->split[s].mask; m; m &= m - 1)

@@ -50,11 +50,13 @@ static uint64_t tid_of(const struct fgs__sim_grid *g, uint32_t thread,
     return thread / g->block[0] / g->block[1];
 }
 
-static uint64_t lanemask(enum fgs__ptx_sreg s, unsigned lane)
+static uint64_t by_lane(enum fgs__ptx_sreg s, unsigned lane)
 {
     uint32_t eq = 1u << lane;
 
     switch (s) {
+    case FGS__SR_LANEID:
+        return lane;
     case FGS__SR_LANEMASK_EQ:
         return eq;
     case FGS__SR_LANEMASK_LT:
@@ -99,8 +101,6 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
         return g->cluster_size;
     case FGS__SR_IS_EXPLICIT_CLUSTER:
         return g->explicit_cluster ? UINT32_MAX : 0;
-    case FGS__SR_LANEID:
-        return lane;
     case FGS__SR_WARPID:
         return w->id;
     case FGS__SR_NWARPID:
@@ -117,12 +117,6 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
         return (g->shared_bytes + 127) / 128 * 128;
     case FGS__SR_AGGR_SMEM_SIZE:
         return g->shared_bytes + FGS__SIM_RESERVED_SHARED;
-    case FGS__SR_LANEMASK_EQ:
-    case FGS__SR_LANEMASK_LE:
-    case FGS__SR_LANEMASK_LT:
-    case FGS__SR_LANEMASK_GE:
-    case FGS__SR_LANEMASK_GT:
-        return lanemask(s, lane);
     case FGS__SR_ENVREG1: /* as cooperative groups read it: stream.c */
         return (uint32_t)(g->workspace >> 32);
     case FGS__SR_ENVREG2:
@@ -133,28 +127,21 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
     }
 }
 
-/* The same in all lanes of a warp. */
-static bool is_same(enum fgs__ptx_sreg s)
+enum fgs__sim_base fgs__sim_sreg_base(enum fgs__ptx_sreg s)
 {
     switch (s) {
-    case FGS__SR_NTID:
-    case FGS__SR_CTAID:
-    case FGS__SR_NCTAID:
-    case FGS__SR_CLUSTERID:
-    case FGS__SR_NCLUSTERID:
-    case FGS__SR_CLUSTER_CTAID:
-    case FGS__SR_CLUSTER_NCTAID:
-    case FGS__SR_CLUSTER_CTARANK:
-    case FGS__SR_CLUSTER_NCTARANK:
-    case FGS__SR_IS_EXPLICIT_CLUSTER:
+    case FGS__SR_TID:
     case FGS__SR_WARPID:
-    case FGS__SR_NWARPID:
-    case FGS__SR_SMID:
-    case FGS__SR_NSMID:
-    case FGS__SR_GRIDID:
-        return true;
+        return FGS__SIM_BANK;
+    case FGS__SR_LANEID:
+    case FGS__SR_LANEMASK_EQ:
+    case FGS__SR_LANEMASK_LT:
+    case FGS__SR_LANEMASK_LE:
+    case FGS__SR_LANEMASK_GT:
+    case FGS__SR_LANEMASK_GE:
+        return FGS__SIM_KONST;
     default:
-        return false;
+        return FGS__SIM_COMMON;
     }
 }
 
@@ -164,15 +151,9 @@ bool fgs__sim_sreg_steady(enum fgs__ptx_sreg s)
     case FGS__SR_TID:
     case FGS__SR_NTID:
     case FGS__SR_NCTAID:
-    case FGS__SR_LANEID:
     case FGS__SR_WARPID:
     case FGS__SR_SMID:
     case FGS__SR_GRIDID:
-    case FGS__SR_LANEMASK_EQ:
-    case FGS__SR_LANEMASK_LT:
-    case FGS__SR_LANEMASK_LE:
-    case FGS__SR_LANEMASK_GT:
-    case FGS__SR_LANEMASK_GE:
         return true;
     default:
         return false;
@@ -198,16 +179,26 @@ void fgs__sim_sreg_fill(struct fgs__sim_warp *w,
 {
     unsigned char *at = fgs__sim_at(w, s->ref);
     enum fgs__ptx_sreg sreg = (enum fgs__ptx_sreg)s->sreg;
-    bool same = is_same(sreg);
-    uint64_t v = value_of(w, sreg, s->comp, 0);
+    uint64_t v;
     unsigned lane;
 
-    if (same) {
+    if (sreg != FGS__SR_TID) {
+        v = value_of(w, sreg, s->comp, 0);
         fgs__sim_broadcast(w, s->ref, v, s->bits);
         return;
     }
     for (lane = 0; lane < 32; lane++) {
         v = value_of(w, sreg, s->comp, lane);
         memcpy(at + lane * (s->bits / 8u), &v, s->bits / 8u);
+    }
+}
+
+void fgs__sim_sreg_lanes(unsigned char *at, enum fgs__ptx_sreg sreg,
+                         unsigned bits)
+{
+    for (unsigned lane = 0; lane < 32; lane++) {
+        uint64_t v = by_lane(sreg, lane);
+
+        memcpy(at + lane * (bits / 8u), &v, bits / 8u);
     }
 }

@@ -218,18 +218,36 @@ static void names_that_do_not_live_at_once_share_slots(void **state)
 
 /* ------------------------------------------------------------------ memory */
 
-static size_t asked;
+static size_t now, most, fail_at; /* fail_at: the n-th from now; 0 = none */
+
+enum { HEAD = 16 }; /* before each piece: its size */
 
 static void *sum_alloc(void *cookie, size_t size)
 {
+    char *p;
+
     (void)cookie;
-    asked += size;
-    return malloc(size);
+    if (fail_at && !--fail_at)
+        return NULL;
+    p = malloc(size + HEAD);
+    if (!p)
+        return NULL;
+    memcpy(p, &size, sizeof size);
+    now += size;
+    most = now > most ? now : most;
+    return p + HEAD;
 }
 
-static void sum_release(void *cookie, void *p)
+static void sum_release(void *cookie, void *at)
 {
+    char *p = (char *)at - HEAD;
+    size_t size;
+
     (void)cookie;
+    if (!at)
+        return;
+    memcpy(&size, p, sizeof size);
+    now -= size;
     free(p);
 }
 
@@ -260,23 +278,125 @@ static void write_reduction(char *text, size_t room)
         "st.shared.f32 [%%r4], %%f1;\nret;\n}\n");
 }
 
+/* The most that a block of the text took from its start to its end, and what
+ * it models; both are told. */
+static void take_at_most_twice(const char *what, const char *text,
+                               unsigned threads)
+{
+    fgs_allocator sum = { sum_alloc, sum_release, NULL };
+    size_t model, from;
+    struct exec e;
+
+    now = 0;
+    assert_int_equal(exec_open(&e, text, &sum), FGS_OK);
+    from = most = now;
+    assert_non_null(exec_block(&e, threads, 1, 1));
+    assert_int_equal(exec_run(&e, 1000000000), FGS__SIM_ENDED);
+    model = (size_t)e.code->regs * 4 * threads + e.code->shared_bytes;
+    print_message("%s: %zu bytes, modelled %zu\n", what, most - from, model);
+    assert_true(most - from <= 2 * model);
+    exec_close(&e);
+}
+
 static void block_takes_at_most_twice_what_it_models(void **state)
 {
     static char text[16384];
-    fgs_allocator sum = { sum_alloc, sum_release, NULL };
-    size_t model;
-    struct exec e;
 
     (void)state;
     write_reduction(text, sizeof text);
-    assert_int_equal(exec_open(&e, text, &sum), FGS_OK);
-    asked = 0;
-    assert_non_null(exec_block(&e, 256, 1, 1));
-    model = (size_t)e.code->regs * 4 * 256 + e.code->shared_bytes;
-    print_message("%zu bytes, modelled %zu\n", asked, model);
-    assert_true(asked <= 2 * model);
-    assert_int_equal(exec_run(&e, 1000000000), FGS__SIM_ENDED);
-    exec_close(&e);
+    take_at_most_twice("reduction", text, 256);
+}
+
+/* Four registers, 100 constants, and whatever special registers there are. */
+static void write_constants(char *text, size_t room)
+{
+    size_t n;
+    unsigned k;
+
+    n = (size_t)snprintf(text, room,
+        ".version 9.4\n.target sm_107a\n.address_size 64\n"
+        ".visible .entry k()\n{\n.reg .u32 %%r<4>;\n.reg .u64 %%d<2>;\n"
+        ".shared .b8 s[64];\nmov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, %%ntid.x;\n"
+        "mov.u32 %%r2, %%ctaid.x;\nmad.lo.u32 %%r0, %%r0, %%r1, %%r2;\n"
+        "mov.u32 %%r2, %%laneid;\nadd.u32 %%r0, %%r0, %%r2;\n"
+        "mov.u32 %%r2, %%nctaid.x;\nadd.u32 %%r0, %%r0, %%r2;\n"
+        "mov.u32 %%r1, s;\nmov.u64 %%d0, 5;\n");
+    for (k = 0; k < 50; k++)
+        n += (size_t)snprintf(text + n, room - n,
+            "mad.lo.u32 %%r0, %%r0, %u, %%r0;\nadd.u64 %%d0, %%d0, %u;\n",
+            1000 + k, 2000 + k);
+    snprintf(text + n, room - n, "st.shared.u32 [%%r1], %%r0;\n"
+                                 "st.shared.u64 [%%r1+8], %%d0;\nret;\n}\n");
+}
+
+static void block_of_few_registers_takes_at_most_twice_them(void **state)
+{
+    static char text[16384];
+
+    (void)state;
+    write_constants(text, sizeof text);
+    take_at_most_twice("constants, 256 threads", text, 256);
+    take_at_most_twice("constants, 32 threads", text, 32);
+}
+
+/* Each lane of a warp at a place of its own. */
+static void write_apart(char *text, size_t room)
+{
+    size_t n, k;
+
+    n = (size_t)snprintf(text, room,
+        ".version 9.4\n.target sm_107a\n.address_size 64\n"
+        ".visible .entry k()\n{\n.reg .u32 %%r<4>;\nts: .branchtargets L0");
+    for (k = 1; k < LANES; k++)
+        n += (size_t)snprintf(text + n, room - n, ", L%zu", k);
+    n += (size_t)snprintf(text + n, room - n,
+        ";\nmov.u32 %%r0, %%laneid;\nbrx.idx %%r0, ts;\n");
+    for (k = 0; k < LANES; k++)
+        n += (size_t)snprintf(text + n, room - n,
+            "L%zu:\nadd.u32 %%r1, %%r0, %zu;\nbra J;\n", k, k);
+    snprintf(text + n, room - n, "J:\nret;\n}\n");
+}
+
+static void block_of_lanes_apart_takes_at_most_twice_them(void **state)
+{
+    static char text[8192];
+
+    (void)state;
+    write_apart(text, sizeof text);
+    take_at_most_twice("lanes apart", text, 256);
+}
+
+/* The places of lanes take memory when the lanes part. */
+static void lanes_that_part_without_memory_are_a_fault(void **state)
+{
+    static char text[8192];
+    fgs_allocator sum = { sum_alloc, sum_release, NULL };
+    enum fgs__sim_state got = FGS__SIM_FAULTED;
+    size_t n, from;
+    struct exec e;
+
+    (void)state;
+    write_apart(text, sizeof text);
+    now = 0;
+    for (n = 1; got == FGS__SIM_FAULTED; n++) {
+        assert_int_equal(exec_open(&e, text, &sum), FGS_OK);
+        from = now;
+        assert_non_null(exec_block(&e, 64, 1, 1));
+        fail_at = n;
+        got = exec_run(&e, 1000000000);
+        assert_true(got == FGS__SIM_ENDED ? fail_at != 0 : fail_at == 0);
+        if (got == FGS__SIM_FAULTED)
+            assert_int_equal(atomic_load(&e.ctx.sticky),
+                             CUDA_ERROR_OUT_OF_MEMORY);
+        fail_at = 0;
+        fgs__sim_block_free(e.block);
+        e.block = NULL;
+        assert_int_equal(now, from);
+        exec_close(&e);
+        assert_int_equal(now, 0);
+    }
+    assert_int_equal(got, FGS__SIM_ENDED);
+    assert_true(n > 8); /* 4, 8, 16 and 32 places for each of two warps */
 }
 
 /* More blocks than fit on two multiprocessors: the last ones leave memory that
@@ -313,6 +433,9 @@ int main(void)
         cmocka_unit_test(registers_keep_their_values_through_any_jumps),
         cmocka_unit_test(names_that_do_not_live_at_once_share_slots),
         cmocka_unit_test(block_takes_at_most_twice_what_it_models),
+        cmocka_unit_test(block_of_few_registers_takes_at_most_twice_them),
+        cmocka_unit_test(block_of_lanes_apart_takes_at_most_twice_them),
+        cmocka_unit_test(lanes_that_part_without_memory_are_a_fault),
         cmocka_unit_test(memory_that_no_block_takes_is_freed_once),
     };
 
