@@ -10,13 +10,13 @@
         fgs::u64 p_bound_ns, fgs::u64 p_max_tries, fgs::u64 p_work_ns,         \
         fgs::u64 p_spread_ns, char *p_mid2, const fgs::u32 *p_flags_in2,       \
         fgs::u64 p_trigger, fgs::u64 p_fault_tile, fgs::u32 p_fault_chunk,     \
-        fgs::u32 p_round
+        fgs::u32 p_round, fgs::u32 p_grids
 
 #define ARGUMENTS                                                              \
     p_in, p_mid, p_out, p_tiles, p_ctl, p_rec, p_stat, p_trace, p_flags_in,    \
         p_flags_out, p_table, p_clear, p_bound_ns, p_max_tries, p_work_ns,     \
         p_spread_ns, p_mid2, p_flags_in2, p_trigger, p_fault_tile,             \
-        p_fault_chunk, p_round
+        p_fault_chunk, p_round, p_grids
 
 /* Thread 0's row of the trace. */
 static __device__ fgs::trace *row_of(fgs::trace *rows)

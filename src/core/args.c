@@ -52,6 +52,8 @@ static void library_access(struct fgs__plan *p, uint32_t stage, uint32_t i)
     if (taken(p, stage, i, FGS_ORDER_FLAG))
         *(i ? &s->args.p_flags_in2 : &s->args.p_flags_in) =
             u->flags + 4 * a->first;
+    if (fgs__role_joins(s->role) && taken(p, stage, i, FGS_ORDER_PDL))
+        s->args.p_grids = 1;
     /* A reader clears what it reads; a ring's the slot before that. */
     if (!i && u->sentinel && s->role != FGS_ROLE_PRODUCER &&
         (u->fill == FGS_FILL_READER || u->fill == FGS_FILL_RING))

@@ -70,12 +70,20 @@ static int tile_possible(const struct fgs__stage *from,
     return 1;
 }
 
+/* The library's joins wait for flags and grids also where they look for
+ * sentinels: one input by this, the other by that. */
+static int waits_itself(const struct fgs__stage *s)
+{
+    return fgs__role_joins(s->role) && s->can_check;
+}
+
 static int flag_possible(const struct fgs__stage *from,
                          const struct fgs__access *out,
                          const struct fgs__stage *to,
                          const struct fgs__access *in, char *why)
 {
-    if (to->role ? !to->ordered : !(in->can >> FGS_ORDER_FLAG & 1))
+    if (to->role ? !to->ordered && !waits_itself(to)
+                 : !(in->can >> FGS_ORDER_FLAG & 1))
         return because(why, "%s %s", to->name,
                        to->role ? "has no kernel that polls flags (`ordered`)"
                                 : "does not say that it polls flags");
@@ -113,7 +121,7 @@ static int possible(const struct fgs__plan *p, const struct fgs__edge *e,
 
     switch (o) {
     case FGS_ORDER_PDL:
-        if (to->role ? to->ordered != NULL
+        if (to->role ? to->ordered || waits_itself(to)
                      : to->waits_at == FGS_WAITS_FIRST ||
                            (to->waits && (in->can >> FGS_ORDER_PDL & 1)))
             return 1;
@@ -285,12 +293,14 @@ static fgs_result keep_from_data(struct fgs__plan *p, struct fgs__stage *s,
                                     "(`ordered`, engine `plain`)");
 }
 
-/* One kernel of the stage loads all its inputs. */
+/* One kernel of the stage loads all its inputs: the one that looks for
+ * sentinels where an edge is ordered by them. */
 static fgs_result take_kernel(struct fgs__plan *p, uint32_t stage,
                               fgs_error *err)
 {
     struct fgs__stage *s = &p->stage[stage];
-    const struct fgs__edge *check = NULL, *plain = NULL;
+    const struct fgs__edge *check = NULL;
+    int plain = 0;
 
     for (uint32_t i = s->in; i < s->in_end; i++) {
         const struct fgs__edge *e = &p->edge[i];
@@ -298,16 +308,9 @@ static fgs_result take_kernel(struct fgs__plan *p, uint32_t stage,
         if (e->taken == FGS_ORDER_SENTINEL)
             check = e;
         else if (e->taken != FGS_ORDER_STREAM)
-            plain = e;
+            plain = 1;
     }
-    if (check && plain)
-        return fgs__plan_broken(err, s, &p->use[plain->use], UINT64_MAX,
-                                "%s: buffer '%s' is to be ordered by `%s`, "
-                                "buffer '%s' by `%s`; one kernel loads both",
-                                s->name, p->use[check->use].name, "sentinel",
-                                p->use[plain->use].name,
-                                fgs__orders[plain->taken].name);
-    if (!plain)
+    if (!plain || check || !s->ordered)
         return keep_from_data(p, s, check, err);
     return s->handle != s->ordered ? take_ordered(s, err) : FGS_OK;
 }

@@ -421,6 +421,7 @@ void fgs__variant_vars(struct fgs__vars *out, const struct fgs__variant *v,
         flag(out, "IF_BULK", false); /* results by bulk copies */
     flag(out, "IF_SELF", shape->self_init);
     flag(out, "IF_LOOP", shape->persistent);
+    flag(out, "IF_ONCE", !shape->persistent);
     put(out, "PHASE", "%s", shape->persistent ? "%phase" : "0");
     flag(out, "IF_MAKE", v->role == FGS_ROLE_PRODUCER);
     flag(out, "IF_EARLY", !shape->self_init);

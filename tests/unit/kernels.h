@@ -114,6 +114,7 @@ struct args {
     uint32_t shared;      /* dynamic bytes; 0 = a tile       */
     CUdeviceptr mid2;     /* second operand                  */
     CUdeviceptr flags_in2; /* its flags                      */
+    uint32_t grids;        /* a join waits for those before  */
     int pdl;
     int unseen; /* no statistics are kept */
     int traced; /* rows at g.trace */
@@ -136,6 +137,7 @@ static inline void launch_function(CUstream stream, CUfunction f,
         .p_trace = a.traced ? g.trace : 0,
         .p_bound_ns = a.bound_ns, .p_max_tries = a.max_tries,
         .p_mid2 = a.mid2, .p_flags_in2 = a.flags_in2,
+        .p_grids = a.grids,
         .p_work_ns = a.work_ns, .p_fault_tile = a.fault_tile,
         .p_fault_chunk = a.fault_chunk, .p_round = a.round ? a.round : 1,
         .p_spread_ns = a.spread_ns, .p_clear = a.clear,

@@ -69,12 +69,12 @@ static void text_that_breaks_its_contract_is_refused(void **state)
           "parameter 3 of entry fgs_scale_produce is .u64 p_result; it must be "
           ".u64 p_out" },
         { ".param .u64 p_rec", ".param .u32 p_rec", "is .u32 p_rec" },
-        { ".param .u32 p_round",
-          ".param .u32 p_round, .param .u32 p_more", "p_more" },
+        { ".param .u32 p_grids",
+          ".param .u32 p_grids, .param .u32 p_more", "p_more" },
         /* what the body reads is there, but no parameter */
-        { ",\n    .param .u32 p_round\n)\n    .reqntid 256, 1, 1\n{",
-          "\n)\n    .reqntid 256, 1, 1\n{\n    .param .u32 p_round;",
-          "has 21 parameters" },
+        { ",\n    .param .u32 p_grids\n)\n    .reqntid 256, 1, 1\n{",
+          "\n)\n    .reqntid 256, 1, 1\n{\n    .param .u32 p_grids;",
+          "has 22 parameters" },
         { ".reqntid 256, 1, 1", ".reqntid 128, 1, 1", "blocks of 256 threads" },
     };
     fgs_error err;

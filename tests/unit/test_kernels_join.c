@@ -50,20 +50,21 @@ static int start(void **state)
     return 0;
 }
 
-/* Both inputs are sentinels, then what two producers make of g.in and of it
- * backwards; `late` of the second one. */
+/* Two inputs, of which those of `filled` (1, 2) are sentinels; then what two
+ * producers make of g.in and of it backwards; `late` of the second one. */
 static void produce_both(struct args a, uint64_t late, int filled)
 {
     CUdeviceptr in = g.in, flags = g.flags;
     struct args b = a;
 
+    a.pdl = 0; /* the second producer's: it may start before the first ended  */
     for (uint32_t i = 0; i < WORDS; i++)
         host_second[i] = host_in[WORDS - 1 - i];
     put(g.last, host_second, BYTES);
-    if (filled) {
+    if (filled & 1)
         launch(fill, (struct args){ .tiles = TILES });
+    if (filled & 2)
         launch(fill, (struct args){ .tiles = TILES, .mid = second });
-    }
     launch(produce, a);
     g.in = g.last;
     g.flags = second_flags;
@@ -96,7 +97,7 @@ static void input_that_is_late_is_waited_for(void **state)
             start(NULL);
             produce_both((struct args){ .tiles = TILES,
                                         .work_ns = late == 1 ? 60000 : 0 },
-                         late == 2 ? 60000 : 0, 1);
+                         late == 2 ? 60000 : 0, 3);
             launch(k, (struct args){ .tiles = TILES, .pdl = 1, .mid2 = second,
                                      .shared = SHARED,
                                      .bound_ns = 2000000000 });
@@ -213,6 +214,72 @@ static void flag_that_is_lacking_is_named_with_its_input(void **state)
     fgs_kernel_free(k);
 }
 
+/* ------------------------------------- inputs that are ordered by other -- */
+
+/* One by its sentinels, one by flags or by the end of the grids: that holds
+ * what is neither before it comes. */
+static void inputs_may_be_ordered_each_in_its_own_way(void **state)
+{
+    (void)state;
+    EACH_JOIN(i, k, 0)
+    {
+        for (int way = 0; way < 8; way++) {
+            int by_flag = way & 1, other = way >> 1 & 1, late = way >> 2;
+
+            start(NULL);
+            OK(cuMemsetD8(other ? second : g.mid, 0x55, BYTES));
+            produce_both((struct args){ .tiles = TILES, .flags_out = 1,
+                                        .work_ns = late ? 0 : 60000,
+                                        .spread_ns = 20000, .round = 4,
+                                        .pdl = by_flag },
+                         late ? 60000 : 0, other ? 1 : 2);
+            launch(k, (struct args){ .tiles = TILES, .pdl = 1, .mid2 = second,
+                                     .flags_in = by_flag && !other, .round = 4,
+                                     .flags_in2 = by_flag && other
+                                         ? second_flags : 0,
+                                     .grids = !by_flag, .shared = SHARED,
+                                     .bound_ns = 2000000000 });
+            OK(cuCtxSynchronize());
+            check_joined(kinds[i].name);
+        }
+    }
+}
+
+static void flag_that_is_lacking_beside_sentinels_is_named(void **state)
+{
+    static const uint32_t flag[TILES] = { 6, 6, 5, 6 };
+
+    (void)state;
+    EACH_JOIN(i, k, 0)
+    {
+        for (uint32_t late = 0; late < 2; late++) {
+            start(NULL);
+            make_words(host_mid, 1);
+            put(g.mid, host_mid, BYTES);
+            put(second, host_mid, BYTES);
+            put(late ? second_flags : g.flags, flag, sizeof flag);
+            launch(k, (struct args){ .tiles = 4, .mid2 = second, .round = 6,
+                                     .flags_in = !late,
+                                     .flags_in2 = late ? second_flags : 0,
+                                     .shared = SHARED, .max_tries = 40,
+                                     .traced = 1 });
+            OK(cuCtxSynchronize());
+            assert_int_equal(g.rec->code, FGS__GIVEUP_FLAG);
+            assert_int_equal(g.rec->role, FGS_ROLE_JOIN);
+            assert_int_equal(g.rec->block, 2);
+            assert_int_equal(g.rec->tile, 2);
+            assert_int_equal(g.rec->stage, late);
+            assert_int_equal(g.rec->bits0, 5);
+            assert_int_equal(g.rec->bits1, 6);
+            assert_int_equal(g.rec->tries, 40);
+            get(host_out, g.out, BYTES);
+            for (uint32_t w = 0; w < FGS__TILE_ELEMS; w++)
+                assert_int_equal(host_out[2 * FGS__TILE_ELEMS + w],
+                                 0xeeeeeeee);
+        }
+    }
+}
+
 /* ------------------------------------------- what a relay does besides -- */
 
 static void table_names_the_tiles_of_both_and_one_is_cleared(void **state)
@@ -264,7 +331,7 @@ static void join_fills_its_own_tiles_before_it_triggers(void **state)
     {
         start(NULL);
         OK(cuMemsetD8(g.out, 0x55, BYTES));
-        produce_both((struct args){ .tiles = TILES }, 60000, 1);
+        produce_both((struct args){ .tiles = TILES }, 60000, 3);
         launch(k, (struct args){ .tiles = TILES, .pdl = 1, .mid2 = second,
                                  .shared = SHARED, .bound_ns = 2000000000 });
         launch(c, (struct args){ .tiles = TILES, .pdl = 1, .mid = g.out,
@@ -428,6 +495,8 @@ int main(void)
         T(chunk_that_is_lacking_is_named_with_its_input),
         T(flags_of_both_inputs_are_waited_for),
         T(flag_that_is_lacking_is_named_with_its_input),
+        T(inputs_may_be_ordered_each_in_its_own_way),
+        T(flag_that_is_lacking_beside_sentinels_is_named),
         T(table_names_the_tiles_of_both_and_one_is_cleared),
         T(join_fills_its_own_tiles_before_it_triggers),
         T(abort_ends_a_join),
