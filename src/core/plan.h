@@ -310,13 +310,13 @@ fgs_result fgs__rings_close(struct fgs__plan *p, fgs_error *err);
  * cleared or written too early. */
 fgs_result fgs__rings_check(struct fgs__plan *p, fgs_error *err);
 
-/* stage.c: a use of a buffer; that of a buffer, made on its first mention; and
- * a stage. */
+/* use.c: a use of a buffer; that of a buffer, made on its first mention. */
 fgs_result fgs__plan_new_use(struct fgs__plan *p, fgs_buffer *handle,
                              const char *what, uint32_t *index,
                              fgs_error *err);
 fgs_result fgs__plan_use(struct fgs__plan *p, fgs_buffer *handle,
                          const char *what, uint32_t *index, fgs_error *err);
+/* stage.c */
 fgs_result fgs__plan_stage(struct fgs__plan *p, uint32_t index,
                            const fgs_stage_desc *d, fgs_error *err);
 

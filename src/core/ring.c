@@ -20,6 +20,10 @@
  * flags the same holds, since each stage's block takes the tile of its own
  * number: without a sentinel in the chain nothing is cleared, and who writes a
  * tile has what the readers of its slot made of it.
+ *
+ * Two slots would do where a block clears no more than the tile that it has
+ * consumed itself; with three it is enough that clears, of any tile and before
+ * or behind the loads, precede the trigger (tests/unit/test_ring_model.c).
  */
 #include "core/plan.h"
 

@@ -30,6 +30,7 @@ struct chain {
 };
 
 static struct chain c;
+static const char *chain_dir; /* texts in place of the library's */
 
 static inline fgs_kernel *chain_kernel(fgs_role role, fgs_engine engine,
                                        uint32_t persistent)
@@ -72,7 +73,7 @@ static inline void chain_stage(const char *name, fgs_kernel *k, fgs_kernel *o,
 static inline void chain_open(fgs_engine engine, uint32_t persistent)
 {
     CUcontext ctx;
-    struct rig_opts o = { 0 };
+    struct rig_opts o = { .ptx_dir = chain_dir };
     fgs_error err;
 
     memset(&c, 0, sizeof c);
