@@ -1,8 +1,10 @@
 /* test_plan_ring_rules.c -- rings that compose refuses, and why it has to
  *
- * Each rule of a ring with a plan that breaks it; then what a broken ring does:
- * on the software device, whose stores land at once, and in a model of one
- * whose stores land late.
+ * Each rule of a ring with a plan that breaks it; then what a broken ring does
+ * on the software device, whose stores land at once (test_ring_model.c has one
+ * whose stores land late).
+ *
+ * FGS_PROVIDER chooses the device; make check-gpu runs this file on a GPU.
  */
 #include "counting.h"
 #include "ring_rig.h"
