@@ -155,7 +155,7 @@ static void mixed_orders_are_right_with_each_seed(void **state)
             chain_present(n % 2, n);
         chain_open(fgs_device_can(c.dev, engine, &err) >= 0 ? engine
                                                             : FGS_ENGINE_AUTO,
-                   n / 8 % 2);
+                   n % 3 == 0);
         state_of_draw = n;
         for (uint32_t mix = 0; mix < 4; mix++) {
             chain_make(3 + draw(8), 3 + draw(2), 4);
@@ -436,6 +436,49 @@ static void stage_between_two_of_the_chain_hands_on(void **state)
     }
 }
 
+/* A stage of the chain joins the ring with a buffer that is filled otherwise. */
+static void join_within_the_chain_reads_the_ring_first(void **state)
+{
+    fgs_kernel_desc d = { .size = sizeof d, .role = FGS_ROLE_JOIN,
+                          .tile_bytes = RING_TILE_BYTES };
+    static uint32_t got[RING_ELEMS], x[RING_ELEMS], y[RING_ELEMS];
+    fgs_kernel *join;
+    fgs_buffer *side;
+    fgs_error err;
+
+    (void)state;
+    RIG_OK(fgs_kernel_make(&join, c.dev, &d, &err), err);
+    side = chain_buffer("side", 1);
+    chain_make(6, 3, 1);
+    chain_stage("side", c.make, NULL, c.in, side);
+    c.stage[3].kernel = join;
+    c.stage[3].ordered = NULL;
+    c.access[3][2] = c.access[3][1];
+    c.access[3][1] = (fgs_access){ .buffer = side };
+    c.stage[3].access_count = 3;
+    RIG_OK(chain_compose(&err), err);
+    for (uint32_t n = 0; n < 4; n++) {
+        chain_write(n);
+        chain_run(n + 1);
+        /* make, two turns, and the join's: of what it reads the second is
+         * turned once, the first three times, so both alike */
+        fgs_ref_produce(FGS_ELEMENT_F32, FGS_SATURATE_REFUSE, c.data, x,
+                        RING_ELEMS, NULL);
+        RIG_OK(fgs_ref_join(FGS_ELEMENT_F32, x, x, y, RING_TILES,
+                            RING_TILE_BYTES), err);
+        for (int i = 0; i < 2; i++) {
+            fgs_ref_consume(FGS_ELEMENT_F32, y, x, RING_TILES,
+                            RING_TILE_BYTES);
+            memcpy(y, x, sizeof y);
+        }
+        RIG_OK(fgs_buffer_read(c.out, 0, got, sizeof got, &err), err);
+        assert_memory_equal(got, y, sizeof y);
+    }
+    chain_drop();
+    fgs_buffer_free(side);
+    fgs_kernel_free(join);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +493,7 @@ int main(void)
         CHAIN_TEST(tiles_of_rounds_change),
         CHAIN_TEST(run_behind_one_that_gave_up_is_right),
         CHAIN_TEST(stage_between_two_of_the_chain_hands_on),
+        CHAIN_TEST(join_within_the_chain_reads_the_ring_first),
     };
 
     return cmocka_run_group_tests(tests, rig_group, NULL);
