@@ -244,6 +244,16 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
              numBlocks, f, blockSize, dynamicSMemSize, flags));
 }
 
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
+                                                      const void *func,
+                                                      int numBlocks,
+                                                      int blockSize)
+{
+    WITH(func, f,
+         cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, f, numBlocks,
+                                                 blockSize));
+}
+
 static CUlaunchConfig for_driver(const cudaLaunchConfig_t *c)
 {
     return (CUlaunchConfig){ c->gridDim.x,

@@ -153,6 +153,41 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         blocks, func, block_size, bytes);
 }
 
+/* The most bytes with which so many blocks are resident still, within what
+ * the function may ask for. */
+CUresult fgs__sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes,
+                                                          CUfunction func,
+                                                          int blocks,
+                                                          int block_size)
+{
+    int top, n = 0;
+    size_t low = 0, high;
+    CUresult r = fgs__sim_cuFuncGetAttribute(
+        &top, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, func);
+
+    if (!r)
+        r = fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &n, func, block_size, 0);
+    if (!r && (!bytes || blocks <= 0 || blocks > n))
+        r = CUDA_ERROR_INVALID_VALUE;
+    if (r)
+        return r;
+    for (high = (size_t)top; low < high;) {
+        size_t mid = high - (high - low) / 2;
+
+        r = fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &n, func, block_size, mid);
+        if (r)
+            return r;
+        if (n >= blocks)
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    *bytes = low;
+    return CUDA_SUCCESS;
+}
+
 /* The size with most resident threads, the largest of equal ones. */
 CUresult fgs__sim_cuOccupancyMaxPotentialBlockSize(
     int *grid, int *block, CUfunction func, CUoccupancyB2DSize shared_of,

@@ -70,6 +70,33 @@ static void largest_block_fills_an_sm(void **state)
        ERROR_INVALID_VALUE);
 }
 
+/* One byte more and one block less is resident. */
+static void available_shared_memory_is_the_most(void **state)
+{
+    CUfunction f = sim_func(&s, "affine");
+    size_t bytes = 0, none = 7;
+    int n = 0;
+
+    (void)state;
+    for (int blocks = 5; blocks <= 8; blocks++) {
+        OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, f, blocks, 128));
+        assert_true(bytes > 0 && bytes < 48 * 1024);
+        OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 128, bytes));
+        assert_true(n >= blocks);
+        OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 128, bytes + 1));
+        assert_true(n < blocks);
+    }
+    OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, f, 1, 128));
+    assert_int_equal(bytes, 48 * 1024); /* what it may ask for */
+    CU(cuOccupancyAvailableDynamicSMemPerBlock(&none, f, 0, 128),
+       ERROR_INVALID_VALUE);
+    CU(cuOccupancyAvailableDynamicSMemPerBlock(&none, f, 17, 128),
+       ERROR_INVALID_VALUE); /* 2048 threads are 16 */
+    CU(cuOccupancyAvailableDynamicSMemPerBlock(NULL, f, 1, 128),
+       ERROR_INVALID_VALUE);
+    assert_int_equal(none, 7);
+}
+
 static void cooperative_grid_must_fit(void **state)
 {
     CUfunction f = sim_func(&s, "affine");
@@ -159,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(function_says_what_it_is),
         T(largest_block_fills_an_sm),
+        T(available_shared_memory_is_the_most),
         T(cooperative_grid_must_fit),
         T(module_is_read_from_a_file),
         T(stream_says_how_it_was_made),
