@@ -385,7 +385,8 @@ check-gpu:
 
 # Programs of others on $(DROPIN); 77 from the script is a skip.
 check-clients: $(DROPIN)
-	$(Q)BUILD='$(BUILD)' sh tests/clients.sh || [ $$? = 77 ]
+	$(Q)BUILD='$(BUILD)' TOOLCHAIN_DIR='$(abspath $(TOOLCHAIN_DIR))' \
+	    sh tests/clients.sh || [ $$? = 77 ]
 
 # Each target of tests/fuzz for FUZZ_S seconds, by clang's libFuzzer, with
 # what it found before; fuzz_NAME.corpus keeps that.  One alone, for long:
@@ -499,7 +500,7 @@ help:
 	  'make run        build and hand tiles over, verified' \
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \
-	  'make check-clients  cuda-python on the drop-in library' \
+	  'make check-clients  cuda-python and Numba on the drop-in library' \
 	  'make fuzz       damaged texts and images, FUZZ_S seconds each (clang)' \
 	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
   'make cub        CUB'"'"'s histogram for fgs bench histogram (nvcc)' \
