@@ -1,5 +1,5 @@
 #!/bin/sh
-# clients.sh -- make check-clients: Python's users of the driver API on the drop-in
+# clients.sh -- make check-clients: users of the driver API in Python
 #
 # BUILD and TOOLCHAIN_DIR come from the Makefile.  One pip command for each
 # puts its pinned packages into $BUILD/clients; exit 77 where none can be had.
