@@ -54,6 +54,9 @@ typedef enum fgs_sim_sample {
       "32-bit registers of an SM")                                             \
     X(sm_shared, uint32_t, "FGS_SIM_SM_SHARED", 0, 1024, 1u << 24,             \
       "shared memory of an SM, bytes; 0 = that of cc")                         \
+    X(stuck_ns, uint64_t, "FGS_SIM_STUCK_NS", 0, 0, UINT64_MAX / 1000,         \
+      "device time, ns, that all threads of a block may wait where a bound "   \
+      "in time, or a word in global memory, alone can end it; 0 = any time")   \
     X(copy_ns, uint32_t, "FGS_SIM_COPY_NS", 600, 1, 1000000,                   \
       "least device time between issue and end of a bulk copy, ns")            \
     X(vectors, uint32_t, "FGS_SIM_VECTORS", 0, 0, 3,                           \

@@ -346,16 +346,26 @@ static enum fgs__sim_state stuck(struct fgs__sim_block *b)
 }
 
 /* Threads spin on barriers, and nothing else can happen to the block. */
-static enum fgs__sim_state spinning(struct fgs__sim_block *b)
+static enum fgs__sim_state spinning(struct fgs__sim_block *b, bool for_ever)
 {
     struct waiters n = count_waiters(b);
-    char waits[400];
+    char waits[560];
 
     fgs__sim_waits_text(b, waits, sizeof waits);
-    fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED,
-                   n.first ? n.first->pc->src : NULL, b->linear, n.thread,
-                   "deadlock: all %u live threads wait, and nothing is on its "
-                   "way to the block: %s", n.live, waits);
+    if (for_ever)
+        fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED,
+                       n.first ? n.first->pc->src : NULL, b->linear, n.thread,
+                       "deadlock: all %u live threads wait, and nothing is on "
+                       "its way to the block: %s", n.live, waits);
+    else
+        fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_TIMEOUT,
+                       n.first ? n.first->pc->src : NULL, b->linear, n.thread,
+                       "stuck: all %u live threads wait, nothing is on its way "
+                       "to the block, and since %llu ns only a bound in time "
+                       "or a word in global memory could end it "
+                       "(FGS_SIM_STUCK_NS): %s", n.live,
+                       (unsigned long long)((b->now_ps - b->quiet_ps) /
+                                            FGS__SIM_PS_PER_NS), waits);
     b->faulted = true;
     return FGS__SIM_FAULTED;
 }
@@ -365,7 +375,7 @@ static enum fgs__sim_state spinning(struct fgs__sim_block *b)
 static bool over_limit(struct fgs__sim_block *b)
 {
     uint64_t limit = b->sm->cfg->limit;
-    char waits[400];
+    char waits[560];
     struct waiters n;
 
     if (!limit || b->issued <= limit || !b->running)
@@ -453,9 +463,10 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
             continue;
         if (due == FGS__SIM_NEVER) {
             uint64_t issued = b->issued;
+            bool for_ever;
 
-            if (fgs__sim_block_spins(b))
-                return spinning(b);
+            if (fgs__sim_block_spins(b, &for_ever))
+                return spinning(b, for_ever);
             if (b->issued != issued) { /* it looked, and ran meanwhile */
                 ready = warps_ready(b);
                 continue;

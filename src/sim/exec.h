@@ -169,7 +169,9 @@ struct fgs__sim_block {
     struct fgs__sim_sent *sent; /* of st.async and red.async                 */
     struct fgs__sim_request *requests; /* of try_cancel: cancel.c             */
     bool refused;             /* ... one was seen to have failed             */
-    uint64_t quiet_at;        /* spin.c: issued when all were suspended last */
+    uint64_t still_ps;        /* spin.c: time stands still there; 0 = it runs */
+    uint64_t quiet_ps;        /* ... when it was first without an event      */
+    uint64_t quiet_at;        /* ... issued when all were suspended last     */
     uint32_t quiet;           /* ... how often since the last event          */
     uint32_t quiet_events;    /* ... events then                             */
     struct fgs__sim_async *async; /* of cp.async, NULL = none yet; async.c    */
@@ -359,7 +361,7 @@ void fgs__sim_sent_free(struct fgs__sim_block *b);
 /* All threads wait in loops that nothing can end; call it when nothing is on
  * its way to the block.  And what they wait for, as a list of sentences:
  * spin.c. */
-bool fgs__sim_block_spins(struct fgs__sim_block *b);
+bool fgs__sim_block_spins(struct fgs__sim_block *b, bool *for_ever);
 void fgs__sim_waits_text(struct fgs__sim_block *b, char *out, size_t size);
 /* The same of clusterlaunchcontrol.try_cancel: cancel.c. */
 uint64_t fgs__sim_requests_run(struct fgs__sim_block *b, uint64_t now_ps);

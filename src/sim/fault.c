@@ -53,7 +53,7 @@ void fgs__sim_fault(struct fgs__sim_grid *g, CUresult cu,
                     const struct fgs__ptx_insn *at, uint64_t block,
                     int64_t thread, const char *fmt, ...)
 {
-    char rule[512], place[320];
+    char rule[680], place[320];
     va_list ap;
 
     va_start(ap, fmt);

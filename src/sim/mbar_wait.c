@@ -93,7 +93,8 @@ static bool look(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 }
 
 /* Report outputs of lanes that found no completed phase are undefined: they
- * get whatever the seed gives, so that no program can rely on them. */
+ * get whatever the seed gives, so that no program can rely on them; while
+ * spin.c looks whether all repeats, always the same. */
 static void put_report(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                        const struct found *f)
 {
@@ -102,7 +103,7 @@ static void put_report(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
 
     if (i->op[OP_REPORT] == FGS__SIM_NOREF && i->op[OP_VALUE] == FGS__SIM_NOREF)
         return;
-    if (f->done != w->exec)
+    if (f->done != w->exec && !w->block->still_ps)
         noise = fgs__sim_random(&w->block->rng);
     fgs__sim_mbar_put_pred(w, i->op[OP_REPORT],
                            (f->report & f->done) |

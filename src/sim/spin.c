@@ -9,10 +9,17 @@
  * and every register has the value that it had.  Nothing of that depends on
  * anything outside the block, or on time: it repeats for ever.
  *
- * Not told, since something else may end it: a loop that looks at the time, at
- * global memory (an abort word) or at a report, that counts its tries, that
- * never suspends (test_wait); a block of a cluster, which others reach into;
- * and one that has used cp.async.
+ * With FGS_SIM_STUCK_NS a loop may look at the time, at reports of waits that
+ * failed and at global memory too.  For the look, time stands still and such
+ * reports are the same, so registers show whether all else repeats; then only
+ * the loop's own bound, or somebody who stores that word, can end it, and after
+ * so long a time it is told.
+ *
+ * Blocks of a cluster reach into each other: all of them must be so at once.
+ *
+ * Not told, since something else may end it: a loop that looks at shared memory
+ * of another block, that counts its tries, that never suspends (test_wait);
+ * and a block that has used cp.async.
  */
 #include "sim/cluster.h"
 #include "sim/mbar.h"
@@ -72,43 +79,79 @@ static uint32_t gather(struct fgs__sim_block *b, struct told *list)
     return n;
 }
 
-void fgs__sim_waits_text(struct fgs__sim_block *b, char *out, size_t size)
+/* Behind `len` characters; how many there are then. */
+static size_t put_waits(struct fgs__sim_block *b, char *out, size_t len,
+                        size_t size)
 {
     struct told list[TOLD];
     uint32_t n = gather(b, list);
-    size_t len = 0;
 
-    out[0] = 0;
     for (uint32_t j = 0; j < n && len < size; j++)
         len += (size_t)snprintf(
             out + len, size - len,
-            "%sthread %lld%s at line %u for the mbarrier object at shared "
-            "address 0x%x, which lacks %u of %u arrivals and %ld bytes",
+            "%sthread %lld%s at line %u for the mbarrier at 0x%x, which lacks "
+            "%u of %u arrivals and %ld bytes in a phase of parity %u",
             j ? "; " : "", (long long)list[j].first,
             list[j].threads > 1 ? " and others" : "",
             list[j].at->src->pos.line,
             b->shared_base + (unsigned)((const unsigned char *)list[j].bar -
                                         b->shared),
             fgs__mbar_pending(*list[j].bar), fgs__mbar_expected(*list[j].bar),
-            (long)fgs__mbar_tx(*list[j].bar));
+            (long)fgs__mbar_tx(*list[j].bar),
+            fgs__mbar_primary(*list[j].bar) & 1);
+    return len;
+}
+
+void fgs__sim_waits_text(struct fgs__sim_block *b, char *out, size_t size)
+{
+    const struct fgs__sim_cluster *c = b->cluster;
+    size_t len, was;
+
+    out[0] = 0;
+    len = put_waits(b, out, 0, size);
+    for (uint32_t k = 0; c && k < c->size && len < size; k++) {
+        if (!c->block[k] || c->block[k] == b)
+            continue;
+        len += (size_t)snprintf(out + len, size - len, "%sin block %llu of the "
+                                "cluster ", len ? "; " : "",
+                                (unsigned long long)c->block[k]->linear);
+        was = len;
+        if (len < size)
+            len = put_waits(c->block[k], out, len, size);
+        if (len == was && len < size)
+            len += (size_t)snprintf(out + len, size - len,
+                                    "all wait elsewhere");
+    }
 }
 
 /* ------------------------------------------------------------------ look -- */
 
+static bool reads_time(const struct fgs__sim_insn *i)
+{
+    const struct fgs__ptx_operand *o = i->src->operand;
+
+    return i->src->op == FGS__OP_MOV && o[1].kind == FGS__O_SREG &&
+        fgs__sim_sreg_moves((enum fgs__ptx_sreg)o[1].sreg);
+}
+
 /* Does it depend on registers and the block's shared memory alone, and change
- * nothing but registers? */
-static bool is_pure(const struct fgs__sim_insn *i)
+ * nothing but registers?  *outside: on time or global memory, too. */
+static bool is_pure(const struct fgs__sim_insn *i, bool *outside)
 {
     const struct fgs__ptx_insn *src = i->src;
 
     if (i->plain || src->op == FGS__OP_BRA)
         return true;
-    if (src->op == FGS__OP_LD)
-        return src->space[0] == FGS__M_SHARED ||
-            src->space[0] == FGS__M_SHARED_CTA;
+    if (src->op == FGS__OP_LD && (src->space[0] == FGS__M_SHARED ||
+                                  src->space[0] == FGS__M_SHARED_CTA))
+        return true;
+    if (is_wait(i) && i->op[OP_REPORT] == FGS__SIM_NOREF &&
+        i->op[OP_VALUE] == FGS__SIM_NOREF)
+        return true;
     /* reports of waits that fail are drawn from the seed */
-    return is_wait(i) && i->op[OP_REPORT] == FGS__SIM_NOREF &&
-        i->op[OP_VALUE] == FGS__SIM_NOREF;
+    *outside = true;
+    return is_wait(i) || reads_time(i) ||
+        (src->op == FGS__OP_LD && src->space[0] == FGS__M_GLOBAL);
 }
 
 /* All are suspended, one in a wait at least, none for an earlier grid. */
@@ -170,11 +213,12 @@ static bool differs(const struct fgs__sim_block *b, const struct picture *p)
 
 /* Run the warp by one instruction if that is a pure one whichever split it
  * is. */
-static bool step(struct fgs__sim_block *b, struct fgs__sim_warp *w, uint64_t t)
+static bool step(struct fgs__sim_block *b, struct fgs__sim_warp *w, uint64_t t,
+                 bool *outside)
 {
     for (uint32_t s = 0; s < w->splits; s++)
         if (fgs__sim_split_ready(w, &w->split[s]) <= t &&
-            !is_pure(w->split[s].pc))
+            !is_pure(w->split[s].pc, outside))
             return false;
     w->issued = 0;
     fgs__sim_warp_run(w, t + 1);
@@ -185,7 +229,7 @@ static bool step(struct fgs__sim_block *b, struct fgs__sim_warp *w, uint64_t t)
 /* Each waiting thread once round: true when all are suspended again, and only
  * pure instructions were executed.  What the block executed counts, so a look
  * that ends early did no harm. */
-static bool once_round(struct fgs__sim_block *b)
+static bool once_round(struct fgs__sim_block *b, bool *outside)
 {
     uint64_t last = 0, t;
     uint32_t k;
@@ -208,7 +252,7 @@ static bool once_round(struct fgs__sim_block *b)
         }
         if (!w || (best > last && is_quiet(b)))
             return w != NULL;
-        if (!step(b, w, best))
+        if (!step(b, w, best, outside))
             return false;
     }
     return false;
@@ -219,31 +263,89 @@ static bool may_spin(struct fgs__sim_block *b)
     if (b->quiet_at == b->issued)
         return false;
     b->quiet = b->quiet_events == b->events ? b->quiet + 1 : 1;
+    if (b->quiet == 1)
+        b->quiet_ps = b->now_ps;
     b->quiet_events = b->events;
     b->quiet_at = b->issued;
     /* at 64, 128, 256 ...: a look costs as much as a turn */
     return b->quiet >= QUIET && !(b->quiet & (b->quiet - 1));
 }
 
-bool fgs__sim_block_spins(struct fgs__sim_block *b)
+/* Does each turn leave all registers as they were?  Time stands still from the
+ * first one on, which the second one finds in the registers. */
+static bool repeats(struct fgs__sim_block *b, bool *outside)
 {
     const fgs_allocator *a = b->grid->code->alloc;
     size_t bytes = b->grid->code->bank_bytes;
     uint32_t events = b->events;
     struct picture p;
-    bool spins;
+    bool same;
 
-    if (b->cluster || b->copies || b->sent || b->requests || b->async ||
-        !is_quiet(b) || !may_spin(b))
-        return false;
     p.bank = fgs__alloc(a, b->warps * bytes);
     p.pc = fgs__alloc(a, b->warps * 32 * sizeof *p.pc);
-    spins = p.bank && p.pc;
-    if (spins) {
+    same = p.bank && p.pc;
+    for (uint32_t k = 0; k < b->warps; k++)
+        if (b->warp[k].now_ps > b->still_ps)
+            b->still_ps = b->warp[k].now_ps;
+    same = same && once_round(b, outside);
+    if (same) {
         draw(b, &p);
-        spins = once_round(b) && b->events == events && !differs(b, &p);
+        same = once_round(b, outside) && b->events == events && !differs(b, &p);
     }
+    b->still_ps = 0;
     fgs__free(a, p.bank);
     fgs__free(a, p.pc);
-    return spins;
+    return same;
+}
+
+static bool is_moving(const struct fgs__sim_block *b)
+{
+    return b->copies || b->sent || b->requests || b->async;
+}
+
+/* No warp has a time at which it could go on. */
+static bool is_parked(const struct fgs__sim_block *b)
+{
+    for (uint32_t k = 0; k < b->warps; k++) {
+        const struct fgs__sim_warp *w = &b->warp[k];
+
+        for (uint32_t s = 0; w->live && s < w->splits; s++)
+            if (w->split[s].wait == FGS__SIM_WAIT_DEPS ||
+                fgs__sim_split_ready(w, &w->split[s]) != FGS__SIM_NEVER)
+                return false;
+    }
+    return true;
+}
+
+/* The other blocks of the cluster, which one host thread runs. */
+static bool peers_spin(struct fgs__sim_block *b, bool *outside)
+{
+    const struct fgs__sim_cluster *c = b->cluster;
+    uint32_t events = b->events;
+
+    for (uint32_t k = 0; c && k < c->size; k++) {
+        struct fgs__sim_block *o = c->block[k];
+
+        if (o == b || !c->slot[k])
+            continue;
+        if (!o || is_moving(o) || o->faulted)
+            return false;
+        if (!is_parked(o) && !(is_quiet(o) && repeats(o, outside)))
+            return false;
+        if (o->quiet_ps > b->quiet_ps)
+            b->quiet_ps = o->quiet_ps;
+    }
+    return b->events == events;
+}
+
+bool fgs__sim_block_spins(struct fgs__sim_block *b, bool *for_ever)
+{
+    uint64_t stuck_ps = b->sm->cfg->stuck_ns * FGS__SIM_PS_PER_NS;
+    bool outside = false;
+
+    if (is_moving(b) || !is_quiet(b) || !may_spin(b) ||
+        !repeats(b, &outside) || !peers_spin(b, &outside))
+        return false;
+    *for_ever = !outside;
+    return !outside || (stuck_ps && b->now_ps - b->quiet_ps >= stuck_ps);
 }

@@ -21,8 +21,9 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
                             enum fgs__ptx_sreg s)
 {
     /* 1.75 GHz: 7 cycles are 4000 ps. */
-    uint64_t clock = w->now_ps / 4000 * 7 + w->now_ps % 4000 * 7 / 4000;
-    uint64_t timer = w->now_ps / FGS__SIM_PS_PER_NS;
+    uint64_t ps = w->block->still_ps ? w->block->still_ps : w->now_ps;
+    uint64_t clock = ps / 4000 * 7 + ps % 4000 * 7 / 4000;
+    uint64_t timer = ps / FGS__SIM_PS_PER_NS;
 
     switch (s) {
     case FGS__SR_CLOCK:

@@ -102,7 +102,9 @@ static char *text_of(const struct row *r)
     return text;
 }
 
-static void run(const struct row *r, const fgs_sim_config *cfg)
+/* `told`: words of the fault, NULL = the kernel ends. */
+static void run(const struct row *r, const fgs_sim_config *cfg,
+                const char *told)
 {
     char *text = text_of(r);
     struct sim s = sim_open(cfg, text);
@@ -114,14 +116,15 @@ static void run(const struct row *r, const fgs_sim_config *cfg)
     OK(cuMemsetD32(word, 0, 1));
     OK(cuLaunchKernelEx(&c, sim_func(&s, r->name), params, NULL));
     cu = fgs__sim_cuCtxSynchronize();
-    if (r->ends && cu)
+    if (!told && cu)
         fail_msg("%s, seed %u: %s", r->name, (unsigned)cfg->seed,
                  fgs_sim_last_fault());
-    if (!r->ends) {
-        if (!strstr(fgs_sim_last_fault(), "deadlock: all ") ||
+    if (told) {
+        if (!strstr(fgs_sim_last_fault(), told) ||
             !strstr(fgs_sim_last_fault(), "lacks 1 of 1 arrivals and 0 bytes"))
             fail_msg("%s: %d, %s", r->name, (int)cu, fgs_sim_last_fault());
-        assert_int_equal(cu, CUDA_ERROR_LAUNCH_FAILED);
+        assert_int_equal(cu, *told == 'd' ? CUDA_ERROR_LAUNCH_FAILED
+                                          : CUDA_ERROR_LAUNCH_TIMEOUT);
     }
     sim_close(&s);
     free(text);
@@ -136,7 +139,89 @@ static void only_what_nothing_can_end_is_a_deadlock(void **state)
         for (unsigned seed = 1; seed <= SEEDS; seed++) {
             cfg.seed = seed;
             cfg.threads = 1 + seed % 2;
-            run(&rows[i], &cfg);
+            run(&rows[i], &cfg, rows[i].ends ? NULL : "deadlock: all ");
+        }
+}
+
+/* With FGS_SIM_STUCK_NS what a bound or a word in global memory alone can end
+ * is told, sooner than it ends; what is alive is not, however slow. */
+static void only_what_is_stuck_so_long_is_told(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (unsigned seed = 1; seed <= SEEDS; seed++) {
+            bool bound = !strcmp(rows[i].name, "clock") ||
+                !strcmp(rows[i].name, "word");
+            const char *told = rows[i].ends ? NULL : "deadlock: all ";
+
+            cfg.seed = seed;
+            cfg.stuck_ns = 300000;
+            run(&rows[i], &cfg, bound ? "stuck: all " : told);
+            cfg.stuck_ns = 9000000; /* they end in 4 ms */
+            run(&rows[i], &cfg, told);
+        }
+}
+
+/* The second block of a cluster waits for an arrival of the first, which comes
+ * late, by a nap or by polls, or never. */
+static const char pair_text[] =
+    ".version 8.6\n.target sm_90\n.address_size 64\n"
+    ".visible .entry pair(.param .u64 p_how)\n.reqnctapercluster 2, 1, 1\n{\n"
+    "    .shared .align 8 .b64 bar;\n"
+    "    .reg .pred %p, %q;\n    .reg .u32 %t, %k, %s, %r;\n"
+    "    .reg .u64 %how, %from, %now;\n"
+    "    ld.param.u64 %how, [p_how];\n    mov.u32 %t, %tid.x;\n"
+    "    mov.u32 %r, %cluster_ctarank;\n    mov.u32 %s, bar;\n"
+    "    mapa.shared::cluster.u32 %s, %s, 1;\n"
+    "    setp.eq.u32 %q, %t, 0;\n"
+    "    @%q mbarrier.init.shared::cta.b64 [bar], 1;\n"
+    "    barrier.cluster.arrive.release;\n    barrier.cluster.wait.acquire;\n"
+    "    setp.eq.u32 %p, %r, 1;\n    @%p bra L_try;\n"
+    "    setp.eq.u64 %p, %how, 0;\n    @%p bra L_end;\n"
+    "    mov.u64 %from, %globaltimer;\n"
+    "L_late:\n    setp.eq.u64 %p, %how, 1;\n    @%p nanosleep.u32 500000;\n"
+    "    mov.u64 %now, %globaltimer;\n    sub.u64 %now, %now, %from;\n"
+    "    setp.lt.u64 %p, %now, 3000000;\n    @%p bra L_late;\n"
+    "    @%q mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%s];\n"
+    "    bra L_end;\n"
+    "L_try:\n"
+    "    mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64\n"
+    "        %p, [bar], 0;\n"
+    "    @!%p bra L_try;\n"
+    "L_end:\n"
+    "    barrier.cluster.arrive.release;\n    barrier.cluster.wait.acquire;\n"
+    "    ret;\n}\n";
+
+static void block_that_its_peer_forgets_is_told(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+
+    (void)state;
+    cfg.stuck_ns = 300000;
+    for (unsigned seed = 1; seed <= SEEDS; seed++)
+        for (uint64_t how = 0; how < 3; how++) {
+            struct sim s;
+            void *params[] = { &how };
+            CUlaunchConfig c = { 4, 1, 1, 64, 1, 1, 0, NULL, NULL, 0 };
+            const char *text;
+            CUresult cu;
+
+            cfg.seed = seed;
+            cfg.threads = 1 + seed % 2;
+            s = sim_open(&cfg, pair_text);
+            OK(cuLaunchKernelEx(&c, sim_func(&s, "pair"), params, NULL));
+            cu = fgs__sim_cuCtxSynchronize();
+            if (how && cu)
+                fail_msg("%s", fgs_sim_last_fault());
+            text = fgs_sim_last_fault();
+            if (!how && (cu != CUDA_ERROR_LAUNCH_FAILED ||
+                         !strstr(text, "deadlock: all ") ||
+                         !strstr(text, "lacks 1 of 1 arrivals") ||
+                         !strstr(text, "of the cluster all wait")))
+                fail_msg("%d: %s", (int)cu, text);
+            sim_close(&s);
         }
 }
 
@@ -144,6 +229,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_nothing_can_end_is_a_deadlock),
+        cmocka_unit_test(only_what_is_stuck_so_long_is_told),
+        cmocka_unit_test(block_that_its_peer_forgets_is_told),
     };
 
     return cmocka_run_group_tests_name("sim_spin", tests, NULL, NULL);
