@@ -3,7 +3,7 @@
 #
 # Each of tests/runtime/*.cu is linked as for NVIDIA's shared runtime and runs
 # on ours through LD_LIBRARY_PATH; one is linked with the static library, one
-# has a default stream a thread.
+# has a default stream a thread, one is relocatable device code of two files.
 . tests/lib.sh
 dir=$B/drop-in
 nvcc=$TC/bin/nvcc
@@ -73,4 +73,6 @@ nm "$tmp/static" 2> /dev/null | grep -q fgs__rt_enter &&
     ok static_runtime_is_ours || not_ok static_runtime_is_ours "it is NVIDIA's"
 program per_thread tests/runtime/streams.cu -arch=compute_90 -cudart shared \
     -default-stream per-thread
+program parts tests/runtime/parts/main.cu tests/runtime/parts/twice.cu \
+    -rdc=true -arch=compute_90 -cudart shared
 end

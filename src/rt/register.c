@@ -4,8 +4,9 @@
 
 #include <pthread.h>
 
-/* What nvcc puts around a fat binary.  Of version 2 `parts` are those that
- * were to be linked; what the linker made of them is in `data`. */
+/* What nvcc puts around a fat binary (fatbinary_section.h).  Of version 2, of
+ * relocatable device code, `parts` are those that were to be linked, up to a
+ * NULL; what the linker made of their machine code is in `data`. */
 struct wrapper {
     unsigned magic, version;
     const void *data;
@@ -16,6 +17,7 @@ struct wrapper {
 struct binary {
     struct binary *next;
     const void *data;
+    void *const *parts; /* NULL = not of relocatable code                    */
     CUlibrary lib;      /* NULL = not loaded                                 */
     cudaError_t error;  /* of loading                                        */
     bool tried;
@@ -52,6 +54,8 @@ void **__cudaRegisterFatBinary(void *fatCubin)
     if (!b)
         return NULL; /* its kernels are then not found */
     b->data = w->magic == WRAPPER_MAGIC ? w->data : fatCubin;
+    if (w->magic == WRAPPER_MAGIC && w->version == 2)
+        b->parts = w->parts;
     pthread_mutex_lock(&all.lock);
     b->next = all.binaries;
     all.binaries = b;
@@ -196,12 +200,73 @@ static void fill_managed(const struct binary *b)
     }
 }
 
+static CUresult load_image(struct binary *b, const void *image)
+{
+    return fgs__rt_cu.cuLibraryLoadData(&b->lib, image, NULL, NULL, 0, NULL,
+                                        NULL, 0);
+}
+
+/* All bytes of a fat binary: its head, and what the head says is behind it. */
+static size_t bytes_of(const unsigned char *fat)
+{
+    uint16_t head;
+    uint64_t body;
+
+    memcpy(&head, fat + 6, sizeof head);
+    memcpy(&body, fat + 8, sizeof body);
+    return head + (size_t)body;
+}
+
+/* The parts' PTX, linked by the driver.  A part without any is left out: a
+ * device library, of which nothing may be needed. */
+static CUresult load_parts(struct binary *b)
+{
+    CUlinkState link;
+    void *image;
+    size_t size;
+    CUresult r = fgs__rt_cu.cuLinkCreate(0, NULL, NULL, &link);
+
+    if (r)
+        return r;
+    for (void *const *part = b->parts; !r && *part; part++) {
+        r = fgs__rt_cu.cuLinkAddData(link, CU_JIT_INPUT_FATBINARY, *part,
+                                     bytes_of(*part), "part", 0, NULL, NULL);
+        if (r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+            r = CUDA_SUCCESS;
+    }
+    if (!r)
+        r = fgs__rt_cu.cuLinkComplete(link, &image, &size);
+    if (!r)
+        r = load_image(b, image);
+    fgs__rt_cu.cuLinkDestroy(link);
+    return r;
+}
+
+/* Where nvcc linked nothing for this device the linked image is refused, or
+ * has no kernels. */
+static bool is_empty(const struct binary *b)
+{
+    unsigned n = 0;
+
+    return !fgs__rt_cu.cuLibraryGetKernelCount(&n, b->lib) && !n;
+}
+
 static cudaError_t load(struct binary *b)
 {
+    CUresult r;
+
     if (b->tried)
         return b->error;
-    b->error = (cudaError_t)fgs__rt_cu.cuLibraryLoadData(
-        &b->lib, b->data, NULL, NULL, 0, NULL, NULL, 0);
+    r = load_image(b, b->data);
+    if (b->parts && *b->parts && !r && is_empty(b)) {
+        fgs__rt_cu.cuLibraryUnload(b->lib);
+        r = CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    if (b->parts && *b->parts && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+        r = load_parts(b);
+    if (r)
+        b->lib = NULL;
+    b->error = (cudaError_t)r;
     b->tried = true;
     if (!b->error)
         fill_managed(b);
