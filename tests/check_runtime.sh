@@ -75,4 +75,15 @@ program per_thread tests/runtime/streams.cu -arch=compute_90 -cudart shared \
     -default-stream per-thread
 program parts tests/runtime/parts/main.cu tests/runtime/parts/twice.cu \
     -rdc=true -arch=compute_90 -cudart shared
+
+# NVIDIA's own runtime has to stop with an error, and the log says why.
+if "$nvcc" -O1 -o "$tmp/own" tests/runtime/vector_add.cu -cudart static \
+    -L"$TC/lib" > "$tmp/nvcc" 2>&1; then
+    said=$(LD_LIBRARY_PATH=$dir FGS_LOG=warn timeout 60 "$tmp/own" 2>&1)
+    case $said in
+    *"no private table 6bd5fb6c5bf4e74a8987d93912fd9df9"*cudaErrorSymbolNotFound*)
+        ok private_table_is_named ;;
+    *) not_ok private_table_is_named "$said" ;;
+    esac
+fi
 end

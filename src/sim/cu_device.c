@@ -1,5 +1,6 @@
 /* cu_device.c -- entry points: start, device queries, error names */
 #include "sim/device.h"
+#include "base/log.h"
 
 static void after_fork(void)
 {
@@ -338,8 +339,23 @@ CUresult fgs__sim_cuDeviceGetExecAffinitySupport(int *pi,
     return fgs__sim_leave(r);
 }
 
+static void say_refused(const CUuuid *id)
+{
+    struct fgs__log log;
+    char hex[2 * sizeof id->bytes + 1];
+
+    if (fgs__log_init(&log, NULL, NULL, NULL))
+        return;
+    for (size_t i = 0; i < sizeof id->bytes; i++)
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned char)id->bytes[i]);
+    fgs__log(&log, FGS__LOG_SIM_TABLE,
+             "cuGetExportTable: no private table %s; NVIDIA's CUDA runtime "
+             "needs it, drop-in/libcudart.so.13 does not",
+             hex);
+}
+
 /* The driver's private tables are not there; callers that can do without go
- * on, the CUDA runtime does not. */
+ * on, NVIDIA's CUDA runtime does not (README). */
 CUresult fgs__sim_cuGetExportTable(const void **ppExportTable,
                                    const CUuuid *pExportTableId)
 {
@@ -347,6 +363,7 @@ CUresult fgs__sim_cuGetExportTable(const void **ppExportTable,
         *ppExportTable = NULL;
     if (!ppExportTable || !pExportTableId)
         return CUDA_ERROR_INVALID_VALUE;
+    say_refused(pExportTableId);
     return CUDA_ERROR_NOT_FOUND;
 }
 
