@@ -280,6 +280,8 @@ fgs_result fgs_buffer_write(fgs_buffer *buf, uint64_t offset, const void *host,
     struct fgs__buffer *b;
     fgs_result r = fgs__buffer_get(&b, buf, "buf", err);
 
+    if (r >= 0)
+        b->last = NULL;
     return r < 0 ? r : copy(b, offset, host, NULL, 1, bytes, err);
 }
 

@@ -119,6 +119,7 @@ struct fgs__stage {
 
 struct fgs__use {
     fgs_buffer *handle;
+    struct fgs__buffer *buffer; /* alive while the handle is                 */
     char name[32];
     CUdeviceptr ptr;
     uint64_t bytes;            /* of all slots                               */

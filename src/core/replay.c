@@ -179,6 +179,8 @@ static fgs_result enter(struct fgs__builder *b, uint32_t rounds,
     if (r < 0)
         return r;
     forget_slots(p);
+    for (uint32_t i = 0; i < p->uses; i++)
+        p->use[i].buffer->replayed = 1;
     p->graphing = 1;
     p->ahead = 0;
     fgs__plan_attrs(p);

@@ -370,6 +370,20 @@ static void drain(struct fgs__plan *p, CUstream stream)
                      "cuStreamSynchronize", "a run that failed to launch");
 }
 
+/* What another plan, a replay or the application left in the slots since the
+ * last run is not known. */
+static void forget_foreign(struct fgs__plan *p)
+{
+    for (uint32_t i = 0; i < p->uses; i++) {
+        const struct fgs__buffer *b = p->use[i].buffer;
+
+        if (b->last != p || b->replayed)
+            p->use[i].clean = 0;
+    }
+    for (uint32_t i = 0; i < p->uses; i++)
+        p->use[i].buffer->last = p;
+}
+
 /* Between claim and settle the plan counts as running without an end: other
  * plans stay off its memory, and the lock is not held while launching, which
  * blocks when the stream's queue is full. */
@@ -385,6 +399,7 @@ static fgs_result claim(struct fgs__plan *p, CUstream stream, uint32_t rounds,
         p->run_stream = stream;
         p->rounds = rounds;
         p->waited = 0;
+        forget_foreign(p);
     }
     pthread_mutex_unlock(&p->dev->lock);
     return r;
