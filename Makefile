@@ -160,10 +160,11 @@ $(B)/gen/embed_data.c: $(EMBED) Makefile
 	  echo '{ 0, 0, 0 } };'; } > $@.new && mv $@.new $@
 
 # Every symbol of the driver API, from the tables.
-FORMS = src/table/forms.awk src/table/entry.def src/sim/absent.def
+FORMS = src/table/words.awk src/table/forms.awk src/table/entry.def src/sim/absent.def
 $(B)/gen/forms.c $(B)/gen/dropin.c: $(B)/gen/%.c: $(FORMS)
 	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D) && awk -v make=$* -f $(FORMS) > $@.new && \
+	$(Q)mkdir -p $(@D) && awk -v make=$* $(addprefix -f ,$(filter %.awk,$(FORMS))) \
+	    $(filter %.def,$(FORMS)) > $@.new && \
 	    mv $@.new $@
 
 $(B)/gen/forms.o $(B)/gen/dropin.o: $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
@@ -196,10 +197,12 @@ $(DROPIN): $(B)/gen/dropin.o $(B)/libfgs.a src/sim/dropin.map
 	    $(B)/gen/dropin.o $(B)/libfgs.a $(LIBS) $(LINK) && \
 	    ln -sf $(@F) $(@D)/libcuda.so
 
-RTFORMS = src/rt/forms.awk src/rt/runtime.def src/rt/absent.def
+RTFORMS = src/table/words.awk src/rt/forms.awk src/rt/runtime.def \
+          src/rt/absent.def
 $(B)/gen/rtforms.c: $(RTFORMS)
 	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D) && awk -f $(RTFORMS) > $@.new && mv $@.new $@
+	$(Q)mkdir -p $(@D) && awk $(addprefix -f ,$(filter %.awk,$(RTFORMS))) \
+	    $(filter %.def,$(RTFORMS)) > $@.new && mv $@.new $@
 $(B)/gen/rtforms.o: $(B)/gen/rtforms.c $(B)/flags
 	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
 

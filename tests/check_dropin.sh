@@ -22,8 +22,8 @@ said=$(FGS_SIM_SMS=3 "$tmp/linked" 2>&1)
     not_ok knobs_reach_the_library "$said"
 
 # Every name of the tables is a symbol, and by that name is found.
-names=$(awk -v make=forms -f src/table/forms.awk src/table/entry.def \
-    src/sim/absent.def | sed -n 's/^    { "\([^"@]*\)".*/\1/p'
+names=$(awk -v make=forms -f src/table/words.awk -f src/table/forms.awk \
+    src/table/entry.def src/sim/absent.def | sed -n 's/^    { "\([^"@]*\)".*/\1/p'
     sed -n 's/^ABSENT(\([A-Za-z0-9_]*\)).*/\1/p' src/sim/absent.def)
 case_is opening_program_builds "-ldl does not link" build opened -ldl
 case_is all_names_are_found "a name is missing" "$tmp/opened" $names

@@ -1,23 +1,9 @@
 # forms.awk -- from runtime.def and absent.def: per-thread forms, what is absent
 #
-# awk -f forms.awk runtime.def absent.def
+# awk -f ../table/words.awk -f forms.awk runtime.def absent.def
 #
 # C: the _ptsz and _ptds symbols of each row, in which stream 0 is the thread's
 # own, and a function that refuses for each name that is absent.
-function words(list, n, part, i, out, w)
-{
-    n = split(list, part, /,/)
-    out = ""
-    for (i = 1; i <= n; i++) {
-        w = part[i]
-        gsub(/[^A-Za-z0-9_]+/, " ", w)
-        sub(/ +$/, "", w)
-        sub(/.* /, "", w)
-        if (w != "void")
-            out = out (out == "" ? "" : ", ") w
-    }
-    return out
-}
 BEGIN {
     print "/* rtforms.c -- generated from runtime.def and absent.def */\n" \
         "#include \"rt/rt.h\"\n" \

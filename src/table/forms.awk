@@ -1,24 +1,10 @@
 # forms.awk -- from entry.def and absent.def: per-thread forms, drop-in library
 #
-# awk -v make=forms|dropin -f forms.awk entry.def absent.def
+# awk -v make=forms|dropin -f words.awk -f forms.awk entry.def absent.def
 #
 # forms   C: the _ptds and _ptsz forms of the entry points, and a table of all
 #         symbols with name, version and function
 # dropin  C: the functions that build/drop-in/libcuda.so.1 exports
-function words(list, n, part, i, out, w)
-{
-    n = split(list, part, /,/)
-    out = ""
-    for (i = 1; i <= n; i++) {
-        w = part[i]
-        gsub(/[^A-Za-z0-9_]+/, " ", w)
-        sub(/ +$/, "", w)
-        sub(/.* /, "", w)
-        if (w != "void")
-            out = out (out == "" ? "" : ", ") w
-    }
-    return out
-}
 function symbol(sym, thread)
 {
     if (make == "dropin" && sym ~ /^@/)
