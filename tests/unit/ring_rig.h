@@ -137,6 +137,13 @@ static inline void chain_make(uint32_t stages, uint32_t slots, uint32_t rounds)
     chain_stage("use", c.use, c.use_plain, c.ring, c.out);
 }
 
+/* Stages so slow that a reader takes what it finds in a slot. */
+static inline void chain_slow(uint64_t ns)
+{
+    for (uint32_t i = 0; i < c.spec.stage_count; i++)
+        c.stage[i].work_ns = ns;
+}
+
 static inline fgs_result chain_compose(fgs_error *err)
 {
     fgs_plan_free(c.plan);

@@ -23,9 +23,7 @@ static void compose(int i)
 
     chain_make(rows[i].stages, rows[i].slots, 1);
     c.uses[0].fill = rows[i].fill;
-    /* Slow: a reader that finds data there takes it. */
-    for (uint32_t k = 0; k < rows[i].stages; k++)
-        c.stage[k].work_ns = 20000;
+    chain_slow(20000);
     RIG_OK(chain_compose(&err), err);
 }
 

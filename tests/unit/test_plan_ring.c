@@ -116,7 +116,7 @@ static void thousand_rounds_go_round_the_ring(void **state)
     static const struct {
         uint32_t stages, slots, rounds, runs;
     } rows[] = {
-        { 2, 3, 5, 20 }, { 3, 3, 5, 20 }, { 4, 3, 5, 20 }, { 5, 3, 4, 250 },
+        { 2, 3, 5, 20 }, { 3, 3, 5, 20 }, { 4, 3, 5, 20 }, { 5, 3, 5, 200 },
         { 5, 4, 7, 20 }, { 2, 7, 5, 20 }, { 7, 64, 3, 20 }, { 6, 5, 8, 20 },
     };
     fgs_error err;
@@ -124,6 +124,7 @@ static void thousand_rounds_go_round_the_ring(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         chain_make(rows[i].stages, rows[i].slots, rows[i].rounds);
+        chain_slow(4000);
         RIG_OK(chain_compose(&err), err);
         for (uint32_t run = 0; run < rows[i].runs; run++) {
             chain_write(run);
@@ -131,11 +132,6 @@ static void thousand_rounds_go_round_the_ring(void **state)
             assert_int_equal(chain_wrong(RING_TILES), 0);
         }
     }
-    chain_make(4, 3, 1);
-    RIG_OK(chain_compose(&err), err);
-    chain_write(1);
-    chain_run(1000);
-    assert_int_equal(chain_wrong(RING_TILES), 0);
 }
 
 /* Any order on any edge, uneven stages, another engine with each seed. */
@@ -337,6 +333,7 @@ static void tiles_of_rounds_change(void **state)
     (void)state;
     for (uint32_t stages = 3; stages < 6; stages++) {
         chain_make(stages, 3, 1);
+        chain_slow(20000);
         RIG_OK(chain_compose(&err), err);
         for (uint32_t i = 0; i < 8; i++) {
             RIG_OK(fgs_plan_set_tiles(c.plan, tiles[i], &err), err);

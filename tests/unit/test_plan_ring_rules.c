@@ -257,6 +257,40 @@ static void second_live_round_is_refused(void **state)
     fgs_plan_free(first);
 }
 
+/* Stage k reads slot k - 1, writes k and clears k - 2, counted on over
+ * rounds. */
+static void stage_clears_what_the_one_two_before_it_wrote(void **state)
+{
+    struct fgs__plan *p;
+    CUdeviceptr at;
+    fgs_error err;
+
+    (void)state;
+    for (uint32_t slots = 3; slots < 6; slots++) {
+        chain_make(6, slots, 1);
+        RIG_OK(chain_compose(&err), err);
+        RIG_OK(fgs__plan_get(&p, c.plan, &err), err);
+        at = fgs_buffer_get_pointer(c.ring);
+        for (uint32_t round = 0; round < 7; round++) {
+            chain_write(round);
+            chain_run(1);
+            assert_int_equal(p->stage[0].args.p_clear, 0);
+            for (uint32_t k = 1; k < 6; k++) {
+                const struct fgs__args *a = &p->stage[k].args;
+                uint32_t edge = slots + 5 * round + k; /* no sum below 0 */
+
+                assert_int_equal(a->p_mid,
+                                 at + (edge - 1) % slots * RING_BYTES);
+                assert_int_equal(a->p_clear,
+                                 at + (edge - 2) % slots * RING_BYTES);
+                if (k < 5)
+                    assert_int_equal(a->p_out,
+                                     at + edge % slots * RING_BYTES);
+            }
+        }
+    }
+}
+
 /* Each allocation of compose fails once; nothing is lost. */
 static void allocation_that_fails_leaves_nothing(void **state)
 {
@@ -443,6 +477,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CHAIN_TEST(broken_rings_are_refused_with_their_place),
         CHAIN_TEST(second_live_round_is_refused),
+        CHAIN_TEST(stage_clears_what_the_one_two_before_it_wrote),
         CHAIN_TEST(allocation_that_fails_leaves_nothing),
         CHAIN_TEST(clear_behind_the_trigger_and_two_slots_are_found),
     };
