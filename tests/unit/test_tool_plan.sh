@@ -74,6 +74,22 @@ stage use consume a -> out
 stage one produce in -> a
 stage two produce in -> a
 X
+refused ring_has_three_slots '4:7' "buffer 'r' is a ring and has 2 slots" <<'X'
+buffer in
+buffer r slots 2 fill ring
+buffer out
+stage one produce in -> r
+stage two relay r -> r
+stage use consume r -> out
+X
+refused ring_has_one_reader_an_edge '6:7' 'use reads what one wrote, and two' <<'X'
+buffer in
+buffer r slots 3 fill ring
+buffer out
+stage one produce in -> r
+stage two consume r -> out
+stage use consume r -> out
+X
 refused tile_that_is_read_is_written '5:7' "waits for tile 2 of buffer 'a'" <<'X'
 buffer in tiles 2
 buffer a tiles 3
