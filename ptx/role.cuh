@@ -72,13 +72,17 @@ static __device__ void open_early(const char *clear, fgs::u64 chosen)
         fgs::trigger();
 }
 
-/* All threads: the block fills its own tile, then triggers (4.6.4.2); with
+/* All threads: the block fills its own tiles, then triggers (4.6.4.2); with
  * something to clear the trigger stands behind that. */
 template <class E>
-static __device__ void fill_own(char *own, const char *clear)
+static __device__ void fill_own(char *out, fgs::u64 tiles, const char *clear)
 {
     if constexpr (WITH_SELF) {
-        fgs::fill_tile<E, TILE_BYTES, THREADS>(own);
+        for (fgs::u64 i = blockIdx.x; i < tiles; i += gridDim.x) {
+            fgs::fill_tile<E, TILE_BYTES, THREADS>(out + i * TILE_BYTES);
+            if (!WITH_LOOP)
+                break;
+        }
         if (clear)
             __syncthreads();
         else

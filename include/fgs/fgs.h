@@ -450,7 +450,7 @@ typedef struct fgs_kernel_desc {
                             (4.6.4.2)                                        */
     uint32_t persistent; /* 1 = any grid; a block takes every grid-size-th
                             tile; with self_init it fills all of them first.
-                            Not of init; in CUDA C++ of a producer alone     */
+                            Not of init                                      */
 } fgs_kernel_desc;
 
 /*

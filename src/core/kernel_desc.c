@@ -44,13 +44,6 @@ fgs_result fgs__kernel_check(const fgs_kernel_desc *d, fgs_error *err)
     if ((unsigned)d->language >= FGS_LANGUAGE_COUNT)
         return fgs__fail(err, FGS_E_INVAL, "%u is no language",
                          (unsigned)d->language);
-    if (d->language == FGS_LANGUAGE_CUDA &&
-        (fgs__role_joins(d->role) ||
-         (d->persistent && fgs__role_loads(d->role))))
-        return fgs__fail(err, FGS_E_UNSUPPORTED,
-                         "the %s%s has no twin in CUDA C++",
-                         d->persistent ? "persistent " : "",
-                         fgs__roles[d->role].name);
     return fgs__pair_check(d->element, d->mechanism, err);
 }
 

@@ -1,5 +1,5 @@
 /* test_kernels_scale.c -- joins of data and scales: two sentinels in a block */
-#include "kernels.h"
+#include "kernels_both.h"
 
 #include <math.h>
 
@@ -41,7 +41,7 @@ static fgs_kernel *make_join(int i, uint32_t self, uint32_t loops)
         return NULL;
     return make_kernel((fgs_kernel_desc){
         .role = FGS_ROLE_SCALED_JOIN, .engine = k->engine, .weak = k->weak,
-        .self_init = self, .persistent = loops });
+        .self_init = self, .persistent = loops, .language = language });
 }
 
 /* plain looks for no sentinels. */
@@ -374,11 +374,14 @@ static void tiles_and_blocks_of_any_size_do(void **state)
             fgs_kernel_desc d = { .role = FGS_ROLE_SCALED_JOIN,
                                   .engine = kind->engine, .weak = kind->weak,
                                   .tile_bytes = bytes,
-                                  .threads = row[n].threads };
+                                  .threads = row[n].threads,
+                                  .language = language };
             fgs_kernel_info info = { .size = sizeof info };
             fgs_kernel *k;
 
-            if (fgs_device_can(g.dev, kind->engine, NULL) < 0)
+            /* see test_kernels_join.c */
+            if (fgs_device_can(g.dev, kind->engine, NULL) < 0 ||
+                (language == FGS_LANGUAGE_CUDA && row[n].threads > 512))
                 continue;
             k = make_kernel(d);
             start(NULL);
@@ -484,6 +487,6 @@ int main(void)
         T(what_such_a_join_cannot_be_is_refused),
     };
 
-    return cmocka_run_group_tests_name("kernels_scale", tests, open_all,
-                                       close_all);
+    return run_both_with("kernels_scale", tests, sizeof tests / sizeof tests[0],
+                         open_all, close_all);
 }

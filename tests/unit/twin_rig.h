@@ -61,6 +61,11 @@ static inline const char *const *twin_tokens(const struct twin_opts *o,
     TOKEN("WITH_RELAY=0");
     TOKEN("WITH_SELF=0");
     TOKEN("WITH_LOOP=0");
+    TOKEN("WITH_JOIN=0");
+    TOKEN("WITH_TURNS=0");
+    TOKEN("WITH_PRODUCT=0");
+    TOKEN("SECOND_BYTES=0");
+    TOKEN("SCALE_SHIFT=0");
     TOKEN("WITH_EARLY=1");
     TOKEN("WITH_SINK=%d", strstr(stem, "produce") == NULL);
     TOKEN("ROLE=%d", FGS_ROLE_CONSUMER);

@@ -139,6 +139,15 @@ FGS_FN void barrier_init(u64 &bar, u32 count)
                  : "memory");
 }
 
+/* Its memory may be made a barrier again. */
+FGS_FN void barrier_end(u64 &bar)
+{
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];"
+                 :
+                 : "r"(to_shared(&bar))
+                 : "memory");
+}
+
 FGS_FN void barrier_arrive(u64 &bar)
 {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];"

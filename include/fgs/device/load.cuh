@@ -336,6 +336,18 @@ struct tile_load {
         __syncthreads();
     }
 
+    /* All threads, behind a meeting of them: before another init.  The meeting
+     * that ends this one is init's. */
+    FGS_FN void end(u32 rank = thread_rank())
+    {
+        if (rank == 0) {
+            if constexpr (is::report || is::bulk)
+                barrier_end(landed);
+            if constexpr (is::bulk)
+                barrier_end(valid);
+        }
+    }
+
     /*
      * All threads: load the tile until it holds no sentinel.
      *
@@ -411,10 +423,11 @@ struct tile_load {
                 show(stop, 1);
             if (!is::report && rank == 0 && !code)
                 barrier_arrive(valid);
-            if (is::bulk)
-                return !code;
+            if (is::bulk && code)
+                return false;
         }
-        /* One phase, however often the tile was copied: parity 0. */
+        /* One phase, however often the tile was copied: parity 0.  Who copied
+         * sees at once that it is over. */
         for (;;) {
             if constexpr (is::report) {
                 if (barrier_valid(landed, 0))
