@@ -6,10 +6,29 @@ __global__ void store(int *p)
     *p = 1;
 }
 
-static int sizes()
+__global__ void count(int *p, int)
 {
-    store<<<1, 1>>>(NULL);
+    atomicAdd(p, 1);
+}
+
+// A launch among the arguments of a launch.
+static int nested(int *p)
+{
+    count<<<2, 16>>>(p, 0);
     return 1;
+}
+
+static void nest()
+{
+    int *p, n;
+
+    OK(cudaMalloc(&p, sizeof *p));
+    OK(cudaMemset(p, 0, sizeof *p));
+    count<<<3, 100>>>(p, nested(p));
+    OK(cudaGetLastError());
+    OK(cudaMemcpy(&n, p, sizeof n, cudaMemcpyDeviceToHost));
+    TRUE_(n == 332);
+    OK(cudaFree(p));
 }
 
 int main()
@@ -38,9 +57,11 @@ int main()
     TRUE_(!strcmp(cudaGetErrorName(cudaErrorInvalidConfiguration),
                   "cudaErrorInvalidConfiguration"));
     TRUE_(!strcmp(cudaGetErrorString(cudaSuccess), "no error"));
-    store<<<sizes(), 1>>>(NULL); /* a launch inside of a launch's sizes */
+    nest();
+    store<<<1, 1>>>(NULL);
     IS(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     IS(cudaGetLastError(), cudaErrorIllegalAddress);
+    IS(cudaGetLastError(), cudaErrorIllegalAddress); /* it stays */
     IS(cudaMalloc(&p, 4), cudaErrorIllegalAddress);
     IS(cudaGetLastError(), cudaErrorIllegalAddress);
     OK(cudaDeviceReset());

@@ -38,6 +38,21 @@ static void rows()
     OK(cudaFree(d));
 }
 
+// Stream 0 is the legacy one, or the thread's own where nvcc was told so.
+static void zero()
+{
+    unsigned long long none, legacy, own;
+    bool per_thread = false;
+
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    per_thread = true;
+#endif
+    OK(cudaStreamGetId(0, &none));
+    OK(cudaStreamGetId(cudaStreamLegacy, &legacy));
+    OK(cudaStreamGetId(cudaStreamPerThread, &own));
+    TRUE_(legacy != own && none == (per_thread ? own : legacy));
+}
+
 int main()
 {
     int *p, *q, host = 0, calls = 0, least, greatest;
@@ -45,6 +60,7 @@ int main()
     cudaEvent_t start, end;
     float ms = -1;
 
+    zero();
     OK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithPriority(&b, cudaStreamDefault, greatest));
