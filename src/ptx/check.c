@@ -22,6 +22,8 @@
  *             s  source, register or immediate  S  may be wider than the type
  *             t  source, doubled by .wide       X  may be wider or special
  *             m  source, of the second type if there is one
+ *             n  source, of the third type if there is one
+ *             k  as n, else as m
  *             y  source, or address of a variable
  *             r  register only                  i  immediate only
  *             p  predicate result               P  p or p|q
@@ -127,6 +129,9 @@ static const rule_fn rules[FGS__OP_COUNT] = {
     [FGS__OP_TENSOR_COPY] = fgs__check_tensor,
     [FGS__OP_TENSOR_REDUCE] = fgs__check_tensor,
     [FGS__OP_TENSOR_PREFETCH] = fgs__check_tensor,
+    [FGS__OP_APPLY_BULK] = fgs__check_bulk_size,
+    [FGS__OP_APPLY_TENSOR] = fgs__check_tensor,
+    [FGS__OP_CP_FENCEPROXY] = fgs__check_cp_fence,
     [FGS__OP_TENSORMAP_REPLACE] = fgs__check_tensormap,
     [FGS__OP_PREFETCH] = fgs__check_hint,
     [FGS__OP_LDMATRIX] = fgs__check_ldmatrix,

@@ -47,13 +47,64 @@ static void check_minmax(struct fgs__check *c)
         fgs__check_error(c, "'.xorsign' and '.abs' go together");
 }
 
+static bool is_pair(unsigned type)
+{
+    return type == FGS__T_F16X2 || type == FGS__T_BF16X2;
+}
+
+/* Pairs of two widths (ISA 9.7.5): d and c f32x2, a of 16 bits, or d of 16 bits
+ * and the rest f32x2, which is cut off.  The assembler takes add and sub
+ * to .bf16x2 without '.rz' too. */
+static void check_pairs(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    unsigned round = i->mod[FGS__G_ROUND], sources = i->operands - 1u;
+    bool up = i->type[0] == FGS__T_F32X2, fma = i->op == FGS__OP_FMA;
+    bool ok = i->types == sources + 1 && (up || is_pair(i->type[0])) &&
+        is_pair(i->type[1]) == up &&
+        (up ? i->op != FGS__OP_MUL : !fma && i->type[1] == FGS__T_F32X2);
+
+    if (!ok)
+        fgs__check_error(c, "these types do not go together");
+    else if (i->mod[FGS__G_SAT] || i->mod[FGS__G_RELU] || i->mod[FGS__G_OOB])
+        fgs__check_error(c, "pairs of two widths have '.rnd' and '.ftz' alone");
+    else if (!up && round != FGS__M_RZ)
+        fgs__check_error(c, "needs '.rz'");
+    else if (!!i->mod[FGS__G_FTZ] != (i->type[0] == FGS__T_F16X2))
+        fgs__check_error(c, i->mod[FGS__G_FTZ] ? "'.ftz' is for .f16x2 here"
+                                               : "needs '.ftz'");
+    else
+        fgs__check_version(c->p, c->type_at[2], 94, 107, 107,
+                           "%s of pairs of two widths", c->name);
+}
+
+static bool check_narrow(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (i->types < 3 && fgs__ptx_types[i->type[0]].bits <= 32 &&
+        i->type[0] != FGS__T_F32 && i->mod[FGS__G_ROUND] == FGS__M_RZ)
+        fgs__check_mod_error(c, FGS__G_ROUND, "'.rz' is not allowed with "
+                             "type .%s",
+                             type_of(i, 0)->word);
+    return !c->p->failed;
+}
+
 /* add, sub, fma, rcp. */
 void fgs__check_float(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
     bool approx = i->mod[FGS__G_ROUND] == FGS__M_APPROX;
 
-    if (i->types == 2 && i->type[0] != FGS__T_F32)
+    if (i->types > 2) {
+        check_pairs(c);
+        return;
+    }
+    if (!check_narrow(c))
+        return;
+    if (i->types == 2 &&
+        (i->type[0] != FGS__T_F32 || (i->type[1] != FGS__T_F16 &&
+                                      i->type[1] != FGS__T_BF16)))
         fgs__parse_error(c->p, c->type_at[1],
                          "%s: type .%s beside another is for .f32 only",
                          c->name, type_of(i, 1)->word);
@@ -80,6 +131,10 @@ void fgs__check_arith(struct fgs__check *c)
 
     if (i->op == FGS__OP_CVTA) {
         check_cvta(c);
+    } else if (i->op == FGS__OP_MUL && i->types > 1) {
+        check_pairs(c);
+    } else if (i->op == FGS__OP_MUL && !check_narrow(c)) {
+        return;
     } else if (i->op == FGS__OP_BFE || i->op == FGS__OP_BFI) {
         const struct fgs__ptx_operand *at = &i->operand[i->operands - 2];
 

@@ -112,8 +112,14 @@ void fgs__check_order(struct fgs__check *c)
 
     if (i->mod[FGS__G_PROXY] != FGS__M_PROXY_ASYNC)
         need(c, FGS__G_SPACE, false, "state space");
-    need(c, FGS__G_SEM, map || restricted, "order");
-    need(c, FGS__G_SCOPE, map || restricted, "scope");
+    if (i->mod[FGS__G_PROXY] != FGS__M_PROXY_ALIAS || !i->mod[FGS__G_SEM]) {
+        need(c, FGS__G_SEM, map || restricted, "order");
+        need(c, FGS__G_SCOPE, map || restricted, "scope");
+    } else if (fgs__check_version(c->p, c->mod_at[FGS__G_SEM], 94, 90, 0,
+                                  "'.alias' with an order") &&
+               i->mod[FGS__G_SCOPE] != FGS__M_SYS) {
+        fgs__check_mod_error(c, FGS__G_SCOPE, "the scope must be .sys");
+    }
     need(c, FGS__G_RESTRICT, restricted, "sync_restrict");
     if (map && i->mod[FGS__G_SEM] == FGS__M_ACQUIRE) {
         need_operands(c, 2);
@@ -128,6 +134,19 @@ void fgs__check_order(struct fgs__check *c)
         check_restrict(c);
     if (!c->p->failed)
         join_space(i);
+}
+
+/* tensormap.cp_fenceproxy: from the block's shared memory. */
+void fgs__check_cp_fence(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    if (i->space[0] != FGS__M_GLOBAL || i->space[1] != FGS__M_SHARED_CTA)
+        fgs__check_mod_error(c, FGS__G_SPACE, "the spaces must be .global and "
+                             ".shared::cta");
+    else if (fgs__check_range(c, &i->operand[2], 128, 128, "the size") &&
+             fgs__check_addr(c, &i->operand[0], FGS__M_GLOBAL))
+        fgs__check_addr(c, &i->operand[1], FGS__M_SHARED_CTA);
 }
 
 /* ------------------------------------------------------------ mbarrier -- */
@@ -145,6 +164,25 @@ static void check_init(struct fgs__check *c)
         fgs__check_range(c, &i->operand[1], 1, 1048575, "the count");
 }
 
+/* {, count} {, blocks}: the assembler takes one operand as the blocks. */
+static bool check_cast(struct fgs__check *c, bool tx)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    bool cast = i->mod[FGS__G_MULTICAST];
+
+    if (cast && i->space[0] && i->space[0] != FGS__M_SHARED_CLUSTER)
+        fgs__check_mod_error(c, FGS__G_MULTICAST,
+                             "'.%s' requires .shared::cluster",
+                             fgs__mods[i->mod[FGS__G_MULTICAST]].word);
+    else if (cast && i->mod[FGS__G_NOCOMPLETE])
+        fgs__check_mod_error(c, FGS__G_NOCOMPLETE, "'.noComplete' is for "
+                             "barriers of the own block");
+    else if (!tx && (cast ? i->operands < 3 : i->operands > 3))
+        fgs__check_error(c, cast ? "the blocks are missing"
+                                 : "one operand too many");
+    return !c->p->failed;
+}
+
 static void check_arrive(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -152,12 +190,13 @@ static void check_arrive(struct fgs__check *c)
     bool tx = i->op == FGS__OP_MBAR_ARRIVE_EXPECT_TX ||
         i->op == FGS__OP_MBAR_ARRIVE_DROP_EXPECT_TX;
 
-    if (!fgs__check_scope(c))
+    if (!fgs__check_scope(c) || !check_cast(c, tx))
         return;
-    if (remote && i->operand[0].kind != FGS__O_SINK)
+    if ((remote || i->mod[FGS__G_MULTICAST]) &&
+        i->operand[0].kind != FGS__O_SINK)
         fgs__check_operand_error(c, &i->operand[0], "with .shared::cluster the "
                                  "result must be _");
-    else if (!tx && i->operands > 2)
+    else if (!tx && i->operands > 2 + !!i->mod[FGS__G_MULTICAST])
         fgs__check_range(c, &i->operand[2], 1, 1048575, "the count");
     if (!i->mod[FGS__G_NOCOMPLETE] || c->p->failed)
         return;

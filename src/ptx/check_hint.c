@@ -51,6 +51,11 @@ static void check_prefetch(struct fgs__check *c)
     else if (!map && !cache)
         fgs__check_error(c, "one of .L1 .L2 .L2::evict_last .L2::evict_normal "
                          "is needed");
+    else if (!!i->mod[FGS__G_VALID_ADDR] != (to == FGS__M_TO_L1_32B))
+        fgs__check_error(c, "'.L1::32B' and '.valid_addr' go together");
+    else if (to == FGS__M_TO_L1_32B && i->space[0] &&
+             i->space[0] != FGS__M_GLOBAL)
+        fgs__check_mod_error(c, FGS__G_SPACE, "'.L1::32B' is for .global");
     else if (i->space[0] && map != held)
         fgs__check_mod_error(c, FGS__G_SPACE, "'.%s' is not allowed",
                              fgs__mods[i->space[0]].word);

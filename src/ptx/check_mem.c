@@ -160,8 +160,36 @@ static void check_param_space(struct fgs__check *c)
                                  o->sym->name);
 }
 
+/* What nothing writes meanwhile has no order and no hints (as the assembler
+ * has it). */
+static void check_readonly(struct fgs__check *c)
+{
+    static const uint8_t others[] = {
+        FGS__G_SEM, FGS__G_SCOPE, FGS__G_MMIO, FGS__G_CACHE, FGS__G_EVICT1,
+        FGS__G_EVICT2, FGS__G_PREFETCH, FGS__G_CACHE_HINT };
+    const struct fgs__ptx_insn *i = c->i;
+
+    for (size_t k = 0; k < sizeof others; k++)
+        if (i->mod[others[k]]) {
+            fgs__check_mod_error(c, others[k], "'.proxy::readonly' and '.%s' "
+                                 "exclude each other",
+                                 fgs__mods[i->mod[others[k]]].word);
+            return;
+        }
+    if (i->space[0] && i->space[0] != FGS__M_GLOBAL)
+        fgs__check_mod_error(c, FGS__G_SPACE, "'.proxy::readonly' is for "
+                             ".global");
+    else if (i->type[0] == FGS__T_B128)
+        fgs__check_mod_error(c, FGS__G_READONLY, "'.proxy::readonly' is not "
+                             "for type .b128");
+}
+
 void fgs__check_memory(struct fgs__check *c)
 {
+    if (c->i->mod[FGS__G_READONLY])
+        check_readonly(c);
+    if (c->p->failed)
+        return;
     if (fgs__check_scope(c))
         check_mmio(c);
     if (!c->p->failed)

@@ -144,6 +144,14 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
     enum fgs__ptx_type t = a->type ? a->type : c->i->type[a->index];
 
     switch (a->role) {
+    case 'k':
+    case 'n':
+        if (c->i->types > 2)
+            return fgs__check_value(c, o, (enum fgs__ptx_type)c->i->type[2],
+                                    FGS__USE_SOURCE);
+        return fgs__check_value(c, o, a->role == 'k' && c->i->types > 1
+                                ? (enum fgs__ptx_type)c->i->type[1] : t,
+                                FGS__USE_SOURCE);
     case 'm':
         return fgs__check_value(c, o, c->i->types > 1
                                 ? (enum fgs__ptx_type)c->i->type[1] : t,

@@ -30,7 +30,7 @@ static unsigned use_of(struct fgs__check *c)
     const struct fgs__ptx_insn *i = c->i;
     bool from_shared = i->space[1] == FGS__M_SHARED_CTA;
 
-    if (i->op == FGS__OP_TENSOR_PREFETCH)
+    if (i->op == FGS__OP_TENSOR_PREFETCH || i->op == FGS__OP_APPLY_TENSOR)
         return PREFETCH;
     if (i->space[0] == FGS__M_GLOBAL && from_shared)
         return i->op == FGS__OP_TENSOR_REDUCE ? REDUCE : STORE;

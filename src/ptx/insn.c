@@ -139,8 +139,9 @@ static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
     unsigned n;
 
     p->sum = i->op == FGS__OP_MAPA || i->op == FGS__OP_GETCTARANK;
-    p->tensor = (i->op >= FGS__OP_TENSOR_COPY &&
-                 i->op <= FGS__OP_TENSOR_PREFETCH) || /* rows that follow */
+    p->tensor = i->op == FGS__OP_APPLY_TENSOR ||
+        (i->op >= FGS__OP_TENSOR_COPY &&
+         i->op <= FGS__OP_TENSOR_PREFETCH) || /* rows that follow */
         (i->op >= FGS__OP_TEX && i->op <= FGS__OP_SUQ); /* each other */
     p->video = i->op >= FGS__OP_VADD && i->op <= FGS__OP_VSET4;
     n = parse_list(p, list, label, &ok);

@@ -212,6 +212,7 @@ void fgs__check_operands(struct fgs__check *c);
 /* The opcodes' own rules: check_mem.c, check_barrier.c, check_value.c. */
 void fgs__check_memory(struct fgs__check *c);
 void fgs__check_order(struct fgs__check *c);
+void fgs__check_cp_fence(struct fgs__check *c);
 void fgs__check_fence(struct fgs__check *c);
 void fgs__check_barrier(struct fgs__check *c);
 void fgs__check_bar_red(struct fgs__check *c);

@@ -5,6 +5,8 @@ bool FGS__LEVEL(fgs__sim_sel_arith)(struct fgs__sim_decoder *d,
                                     const struct fgs__ptx_insn *src,
                                     struct fgs__sim_insn *out)
 {
+    if (src->types > 2)
+        return FGS__FAR(fgs__sim_sel_pack)(d, src, out);
     switch (fgs__ptx_types[src->type[0]].kind) {
     case FGS__K_UINT:
     case FGS__K_SINT:

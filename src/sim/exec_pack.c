@@ -1,5 +1,6 @@
 /* exec_pack.c -- two 16-bit or four 8-bit integers in a register, two f32 */
 #include "sim/float.h"
+#include "sim/half.h"
 
 /* ------------------------------------------------------------- integers -- */
 
@@ -89,6 +90,139 @@ TWO(sub_f32x2, x - y)
 TWO(mul_f32x2, x * y)
 TWO(fma_f32x2, __builtin_fmaf(x, y, z))
 
+/* ------------------------------------------------- pairs of two widths -- */
+
+/* ISA 9.7.5, of sm_107f; no GPU at hand has them.  A NaN is f32's one NaN. */
+static FGS__INLINE float of_f16(uint32_t u)
+{
+    return float_of_f16(u);
+}
+
+static FGS__INLINE float of_bf16(uint32_t u)
+{
+    return bits_float(u << 16);
+}
+
+#define UPWARD(name, OF, EXPR)                                                 \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) l_f32 t[PAIRS];                                         \
+        const l_u16 *a = LANE_PTR(w, i->op[1]);                                \
+        const l_f32 *b = LANE_PTR(w, i->op[2]);                                \
+        const l_f32 *c = LANE_PTR(w, i->op[3]);                                \
+        int round = (int)i->aux[AUX_ROUND], k;                                 \
+        if (round != FE_TONEAREST)                                             \
+            fesetround(round);                                                 \
+        FGS__EACH                                                              \
+        for (k = 0; k < PAIRS; k++) {                                          \
+            const float x = OF(a[k]), y = b[k], z = c[k];                      \
+            (void)z;                                                           \
+            t[k] = fix_f32(EXPR);                                              \
+        }                                                                      \
+        if (round != FE_TONEAREST) {                                           \
+            FGS__BARRIER(t);                                                   \
+            fesetround(FE_TONEAREST);                                          \
+        }                                                                      \
+        blend(LANE_PTR(w, i->op[0]), t, w->exec, 8);                           \
+        return i + 1;                                                          \
+    }
+#define UPWARDS(t)                                                             \
+    UPWARD(add_##t##_up, of_##t, x + y)                                        \
+    UPWARD(sub_##t##_up, of_##t, x - y)                                        \
+    UPWARD(fma_##t##_up, of_##t, __builtin_fmaf(x, y, z))
+UPWARDS(f16)
+UPWARDS(bf16)
+
+/* Cut off twice is cut off once.  What is subnormal in f16 becomes zero, as do
+ * sources that are in f32: that is what .ftz, which this form must have, says
+ * of either type. */
+static FGS__INLINE uint32_t cut_f16(float v)
+{
+    uint32_t u = float_bits(v), m = u & 0x7fffffff, sign = u >> 16 & 0x8000;
+    uint32_t code = m < 0x38800000 ? 0 : (m - 0x38000000) >> 13;
+
+    code = m >= 0x47800000 ? 0x7bff : code;
+    code = m == 0x7f800000 ? 0x7c00 : code;
+    return m > 0x7f800000 ? NAN_HALF : sign | code;
+}
+
+static FGS__INLINE uint32_t cut_bf16(float v)
+{
+    uint32_t u = float_bits(v);
+
+    return (u & 0x7fffffff) > 0x7f800000 ? NAN_HALF : u >> 16;
+}
+
+#define DOWNWARD(name, CUT, EXPR)                                              \
+    HANDLER(name)                                                              \
+    {                                                                          \
+        FGS__ALIGN(64) l_f32 t[PAIRS];                                         \
+        FGS__ALIGN(64) l_u16 h[PAIRS];                                         \
+        const l_f32 *a = LANE_PTR(w, i->op[1]);                                \
+        const l_f32 *b = LANE_PTR(w, i->op[2]);                                \
+        int ftz = i->aux[AUX_FTZ] != 0, k;                                     \
+        fesetround(FE_TOWARDZERO);                                             \
+        FGS__EACH                                                              \
+        for (k = 0; k < PAIRS; k++) {                                          \
+            const float x = IN(a[k]), y = IN(b[k]);                            \
+            t[k] = EXPR;                                                       \
+        }                                                                      \
+        FGS__BARRIER(t);                                                       \
+        fesetround(FE_TONEAREST);                                              \
+        FGS__EACH                                                              \
+        for (k = 0; k < PAIRS; k++)                                            \
+            h[k] = (l_u16)CUT(t[k]);                                           \
+        blend(LANE_PTR(w, i->op[0]), h, w->exec, 4);                           \
+        return i + 1;                                                          \
+    }
+#define DOWNWARDS(t)                                                           \
+    DOWNWARD(add_##t##_down, cut_##t, x + y)                                   \
+    DOWNWARD(sub_##t##_down, cut_##t, x - y)                                   \
+    DOWNWARD(mul_##t##_down, cut_##t, x * y)
+DOWNWARDS(f16)
+DOWNWARDS(bf16)
+
+/* By the narrow type; one that widens has it as its second. */
+static const struct lane_row mixed_rows[] = {
+    { FGS__OP_ADD, FGS__T_F16X2, 0, add_f16_down },
+    { FGS__OP_SUB, FGS__T_F16X2, 0, sub_f16_down },
+    { FGS__OP_MUL, FGS__T_F16X2, 0, mul_f16_down },
+    { FGS__OP_ADD, FGS__T_BF16X2, 0, add_bf16_down },
+    { FGS__OP_SUB, FGS__T_BF16X2, 0, sub_bf16_down },
+    { FGS__OP_MUL, FGS__T_BF16X2, 0, mul_bf16_down },
+    { FGS__OP_ADD, FGS__T_F16X2, 1, add_f16_up },
+    { FGS__OP_SUB, FGS__T_F16X2, 1, sub_f16_up },
+    { FGS__OP_FMA, FGS__T_F16X2, 1, fma_f16_up },
+    { FGS__OP_ADD, FGS__T_BF16X2, 1, add_bf16_up },
+    { FGS__OP_SUB, FGS__T_BF16X2, 1, sub_bf16_up },
+    { FGS__OP_FMA, FGS__T_BF16X2, 1, fma_bf16_up },
+};
+
+static bool select_mixed(struct fgs__sim_decoder *d,
+                         const struct fgs__ptx_insn *src,
+                         struct fgs__sim_insn *out)
+{
+    bool up = src->type[0] == FGS__T_F32X2;
+
+    out->run = find_row(mixed_rows, sizeof mixed_rows / sizeof *mixed_rows,
+                        src->op, src->type[up ? 1 : 0], up);
+    if (!out->run)
+        return false;
+    out->op[0] = fgs__sim_ref_dst(d, &src->operand[0],
+                                  (enum fgs__ptx_type)src->type[0]);
+    for (unsigned k = 1; k < src->operands; k++)
+        out->op[k] = fgs__sim_ref_of(d, &src->operand[k],
+                                     (enum fgs__ptx_type)src->type[k]);
+    if (src->operands == 3)
+        out->op[3] = out->op[2]; /* read and not used */
+    for (unsigned k = 0; k < 4; k++)
+        if (out->op[k] == FGS__SIM_NOREF)
+            return false;
+    out->aux[AUX_ROUND] = (uint32_t)host_round(src->mod[FGS__G_ROUND]);
+    out->aux[AUX_FTZ] = src->mod[FGS__G_FTZ] != FGS__M_NONE;
+    return true;
+}
+
 /* ------------------------------------------------------------- selector -- */
 
 #define ROWS(t, T)                                                             \
@@ -149,6 +283,8 @@ bool FGS__LEVEL(fgs__sim_sel_pack)(struct fgs__sim_decoder *d,
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
+    if (src->types > 2)
+        return select_mixed(d, src, out);
     out->run = find_row(rows, sizeof rows / sizeof *rows, src->op, t, variant);
     if (!out->run || !take_operands(d, src, out, count, t))
         return false;

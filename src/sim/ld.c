@@ -375,7 +375,7 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
 static const uint8_t groups[] = {
     FGS__G_SPACE, FGS__G_SEM,    FGS__G_SCOPE,   FGS__G_VEC,
     FGS__G_CACHE, FGS__G_EVICT1, FGS__G_EVICT2,  FGS__G_CACHE_HINT,
-    FGS__G_MMIO,  FGS__G_NC,     FGS__G_PREFETCH};
+    FGS__G_MMIO,  FGS__G_NC,     FGS__G_PREFETCH, FGS__G_READONLY};
 
 bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
                      const struct fgs__ptx_insn *src, struct fgs__sim_insn *out)

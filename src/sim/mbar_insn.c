@@ -164,9 +164,14 @@ static bool tx_at(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return rule == FGS__MBAR_OK;
 }
 
+/* What an instruction does to one object. */
+typedef bool (*on_object)(struct fgs__sim_warp *w,
+                          const struct fgs__sim_insn *i, int lane,
+                          uint64_t *bar, struct fgs__sim_block *owner);
+
 /* The object at the same offset in each block of the mask. */
-static bool tx_multicast(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                         int lane)
+static bool multicast(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                      int lane, on_object at_one)
 {
     uint32_t mask = ((const uint32_t *)fgs__sim_at(w, i->op[OP_MASK]))[lane];
     uint32_t facts = i->aux[FGS__SIM_AUX_SPACE], at;
@@ -189,7 +194,8 @@ static bool tx_multicast(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                                 at, owner->rank);
             return false;
         }
-        if (!tx_at(w, i, lane, (uint64_t *)(void *)(owner->shared + at), owner))
+        if (!at_one(w, i, lane, (uint64_t *)(void *)(owner->shared + at),
+                    owner))
             return false;
     }
     return true;
@@ -204,7 +210,7 @@ static const struct fgs__sim_insn *run_tx(struct fgs__sim_warp *w,
         uint64_t *bar;
 
         if (i->op[OP_MASK] != FGS__SIM_NOREF) {
-            if (!tx_multicast(w, i, lane))
+            if (!multicast(w, i, lane, tx_at))
                 return NULL;
             continue;
         }
@@ -217,34 +223,47 @@ static const struct fgs__sim_insn *run_tx(struct fgs__sim_warp *w,
 }
 
 /* The state is the object before the operation (pending_count wants that). */
+static bool arrive_at(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
+                      int lane, uint64_t *bar, struct fgs__sim_block *owner)
+{
+    uint32_t facts = i->aux[AUX_FACTS], count = 1;
+    unsigned how = (facts & DROP ? FGS__MBAR_DROP : 0) |
+                   (facts & NOCOMPLETE ? FGS__MBAR_NOCOMPLETE : 0);
+    enum fgs__mbar_rule rule = FGS__MBAR_OK;
+    uint64_t before = *bar;
+
+    if (facts & EXPECT_TX)
+        rule = fgs__mbar_expect_tx(bar, fgs__sim_mbar_arg(w, i, lane));
+    else
+        count = fgs__sim_mbar_arg(w, i, lane);
+    if (rule == FGS__MBAR_OK)
+        rule = fgs__mbar_arrive(bar, count, how);
+    if (rule != FGS__MBAR_OK) {
+        fgs__sim_mbar_broken(w, i, lane, rule);
+        return false;
+    }
+    if (i->op[OP_DST] != FGS__SIM_NOREF)
+        ((uint64_t *)fgs__sim_at(w, i->op[OP_DST]))[lane] = before;
+    completed(w, owner, before, *bar);
+    return true;
+}
+
 static const struct fgs__sim_insn *run_arrive(struct fgs__sim_warp *w,
                                               const struct fgs__sim_insn *i)
 {
-    uint32_t facts = i->aux[AUX_FACTS];
-    unsigned how = (facts & DROP ? FGS__MBAR_DROP : 0) |
-                   (facts & NOCOMPLETE ? FGS__MBAR_NOCOMPLETE : 0);
-
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int lane = fgs__sim_lane(m);
         struct fgs__sim_block *owner;
-        uint64_t *bar = any_object(w, i, lane, &owner), before;
-        enum fgs__mbar_rule rule = FGS__MBAR_OK;
-        uint32_t count = 1;
+        uint64_t *bar;
 
-        if (!bar)
+        if (i->op[OP_MASK] != FGS__SIM_NOREF) {
+            if (!multicast(w, i, lane, arrive_at))
+                return NULL;
+            continue;
+        }
+        bar = any_object(w, i, lane, &owner);
+        if (!bar || !arrive_at(w, i, lane, bar, owner))
             return NULL;
-        before = *bar;
-        if (facts & EXPECT_TX)
-            rule = fgs__mbar_expect_tx(bar, fgs__sim_mbar_arg(w, i, lane));
-        else
-            count = fgs__sim_mbar_arg(w, i, lane);
-        if (rule == FGS__MBAR_OK)
-            rule = fgs__mbar_arrive(bar, count, how);
-        if (rule != FGS__MBAR_OK)
-            return fgs__sim_mbar_broken(w, i, lane, rule);
-        if (i->op[OP_DST] != FGS__SIM_NOREF)
-            ((uint64_t *)fgs__sim_at(w, i->op[OP_DST]))[lane] = before;
-        completed(w, owner, before, *bar);
     }
     fgs__sim_warp_delay(w, FGS__SIM_MBAR_PS);
     return i + 1;
@@ -315,6 +334,13 @@ static bool take_inputs(struct fgs__sim_decoder *d,
     bool state = is_wait(src->op) && !src->mod[FGS__G_PARITY];
     const struct fgs__ptx_operand *o = &src->operand[src->operands - behind];
 
+    /* An arrival that has blocks and no count. */
+    if (src->mod[FGS__G_MULTICAST] && behind == 1) {
+        out->op[OP_ARG] = fgs__sim_ref_const(d, 1, 32);
+        out->op[OP_MASK] = fgs__sim_ref_of(d, &o[0], FGS__T_U32);
+        return out->op[OP_ARG] != FGS__SIM_NOREF &&
+               out->op[OP_MASK] != FGS__SIM_NOREF;
+    }
     out->op[OP_ARG] =
         behind > 0 ? fgs__sim_ref_of(d, &o[0], state ? FGS__T_B64 : FGS__T_U32)
                    : fgs__sim_ref_const(d, 1, 32);

@@ -1,9 +1,12 @@
-/* tensormap.c -- tensormap.replace
+/* tensormap.c -- tensormap.replace, tensormap.cp_fenceproxy
  *
  * ISA 9.7.10.29, table 36.  Values that make no map are kept and found by the
  * copy that uses it; the ISA leaves them undefined.
  */
 #include "sim/access.h"
+#include "sim/bulk.h"
+#include "sim/bulk_issue.h"
+#include "sim/matrix.h"
 #include "sim/latency.h"
 #include "sim/tensor.h"
 
@@ -104,4 +107,60 @@ bool fgs__sim_sel_tensormap(struct fgs__sim_decoder *d,
     return out->op[OP_VALUE] != FGS__SIM_NOREF &&
            fgs__sim_access_decode(d, src, &src->operand[0],
                                   FGS__TENSOR_MAP_BYTES, out);
+}
+
+/* --------------------------------------------------------- cp_fenceproxy -- */
+
+/* A map from the block's shared memory to global memory, by each lane (they
+ * name one map as a rule), and a release: proxies see one memory here. */
+static FGS__DEVICE_MEMORY const struct fgs__sim_insn *
+run_cp_fence(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    if (!fgs__sim_matrix_all(w, i))
+        return NULL;
+    for (int lane = 0; lane < 32; lane++) {
+        uint64_t from = fgs__sim_lane_addr(
+            w, i->op[FGS__BULK_SHARED],
+            i->aux[FGS__BULK_FLAGS] & FGS__BULK_SHARED32,
+            (int32_t)i->aux[FGS__BULK_SHARED_OFF], lane);
+        uint64_t to = fgs__sim_lane_addr(
+            w, i->op[FGS__BULK_MEMORY],
+            i->aux[FGS__BULK_FLAGS] & FGS__BULK_MEMORY32, i->imm, lane);
+        char *map;
+        uint32_t at;
+
+        if (!fgs__sim_shared_offset(w, i, lane, from, false,
+                                    FGS__TENSOR_MAP_BYTES, 1,
+                                    "source of tensormap.cp_fenceproxy", &at))
+            return NULL;
+        map = fgs__sim_generic(w, lane, to, FGS__TENSOR_MAP_BYTES);
+        if (!map)
+            return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
+                                       "there is no global memory of %d bytes "
+                                       "at 0x%llx", FGS__TENSOR_MAP_BYTES,
+                                       (unsigned long long)to);
+        for (int k = 0; k < FGS__TENSOR_MAP_BYTES; k++)
+            map[k] = w->block->shared[at + (uint32_t)k];
+    }
+    atomic_thread_fence(memory_order_acq_rel);
+    fgs__sim_warp_delay(w, FGS__SIM_GLOBAL_PS);
+    return i + 1;
+}
+
+bool fgs__sim_sel_cp_fence(struct fgs__sim_decoder *d,
+                           const struct fgs__ptx_insn *src,
+                           struct fgs__sim_insn *out)
+{
+    uint32_t offset;
+
+    out->run = run_cp_fence;
+    out->blocks = true;
+    if (!fgs__sim_bulk_take(d, src, &src->operand[1], FGS__BULK_SHARED,
+                            FGS__BULK_SHARED32,
+                            &out->aux[FGS__BULK_SHARED_OFF], out) ||
+        !fgs__sim_bulk_take(d, src, &src->operand[0], FGS__BULK_MEMORY,
+                            FGS__BULK_MEMORY32, &offset, out))
+        return false;
+    out->imm = (int32_t)offset;
+    return true;
 }
