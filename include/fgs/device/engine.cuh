@@ -294,8 +294,8 @@ FGS_FN void show(u32 &word, u32 v)
 /* ---- before a tile is copied again --------------------------------------- */
 
 /* The first chunk of a tile that a copy brought not valid; who does not look
- * first has no use for it.  One thread, or the lanes of a Warp, a chunk each.
- */
+ * first has no use for it.  Each thread for itself; or the lanes of a Warp, a
+ * chunk each, which takes registers (ptxas spills some in a narrow ring). */
 template <class E, u32 Bytes, bool Warp>
 FGS_FN u32 first_bad(void *tile, const limits &l)
 {

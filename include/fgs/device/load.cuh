@@ -165,7 +165,7 @@ FGS_FN u32 settle_scan(u64 &bar, void *tile, const F &from, u32 &round,
         if (!__any_sync(~0u, bad))
             return giveup_none;
         if (landed)
-            first = first_bad<E, Bytes, true>(tile, l);
+            first = first_bad<E, Bytes, is_box<F>::value>(tile, l);
         if constexpr (engine_is<N>::bulk)
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
         code = giveup_landing;
