@@ -403,7 +403,10 @@ static int bench(const struct bench_asked *a)
     if (a->json)
         json_close(&o.j, ']');
     else if (o.f32 > 0 && b.peak > 0)
-        printf("peak       f32 is %.0f%% of fma in registers\n",
+        printf("peak       f32 is %.0f%% of fma in registers; the rest goes "
+               "into operands from and\n           to the first cache, and "
+               "a call an instruction: code made of several\n           "
+               "instructions at once would keep operands in registers\n",
                o.f32 / b.peak * 100);
     if (wanted(a, "launch"))
         run_launches(&o);

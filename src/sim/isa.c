@@ -64,7 +64,8 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
         }                                                                      \
     }
 
-typedef bool (*selector)(struct fgs__sim_decoder *, const struct fgs__ptx_insn *,
+typedef bool (*selector)(struct fgs__sim_decoder *,
+                         const struct fgs__ptx_insn *,
                          struct fgs__sim_insn *);
 
 static enum fgs__sim_near near_of(const struct fgs__sim_insn *i)
