@@ -179,7 +179,20 @@ static __device__ bool consume(PARAMS, fgs::u64 item, fgs::u32 &again)
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+/* A loop keeps more in registers: left to itself ptxas takes 32 and spills. So
+ * many blocks an SM are meant to fit, of 48 registers a thread, or 64. */
+#if WITH_LOOP
+#define REGISTERS_OF_LOOP (fgs::engine_is<engine>::bulk ? 64 : 48)
+#define BLOCKS_OF_LOOP (65536 / REGISTERS_OF_LOOP / THREADS)
+#define BOUNDS                                                                 \
+    __launch_bounds__(THREADS, BLOCKS_OF_LOOP > 1024 / THREADS                 \
+                                   ? 1024 / THREADS                            \
+                                   : BLOCKS_OF_LOOP)
+#else
+#define BOUNDS __launch_bounds__(THREADS)
+#endif
+
+extern "C" __global__ void BOUNDS
 ENTRY(STEM)(PARAMS)
 {
     const fgs::u64 step = gridDim.x;
