@@ -88,7 +88,8 @@ CUresult fgs__sim_array_check(const CUDA_ARRAY3D_DESCRIPTOR *d)
     if (shape < 0 || d->Flags & ~known ||
         (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!fgs__sim_component(d->Format)) /* normalized, compressed, planar ones */
+    /* Normalized, compressed and planar ones have no component. */
+    if (!fgs__sim_component(d->Format))
         return d->Format >= CU_AD_FORMAT_UNORM_INT_101010_2
             ? CUDA_ERROR_NOT_SUPPORTED
             : CUDA_ERROR_INVALID_VALUE;

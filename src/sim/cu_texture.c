@@ -90,7 +90,8 @@ static CUresult bind_linear(struct fgs__sim_ctx *ctx,
 static CUresult bind_pitch(struct fgs__sim_ctx *ctx, struct fgs__sim_texture *t,
                            const CUDA_RESOURCE_DESC *res)
 {
-    uint64_t va = res->res.pitch2D.devPtr, pitch = res->res.pitch2D.pitchInBytes;
+    uint64_t va = res->res.pitch2D.devPtr;
+    uint64_t pitch = res->res.pitch2D.pitchInBytes;
     uint64_t width = res->res.pitch2D.width, height = res->res.pitch2D.height;
 
     if (!take_format(t, res->res.pitch2D.format,
