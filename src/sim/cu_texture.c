@@ -164,7 +164,9 @@ static CUresult take_sampler(struct fgs__sim_texture *t,
     if (tex->flags & CU_TRSF_SRGB || tex->maxAnisotropy > 1)
         return CUDA_ERROR_NOT_SUPPORTED;
     t->tex = *tex;
-    t->normalized = tex->flags & CU_TRSF_NORMALIZED_COORDINATES;
+    t->mipmapped = t->res.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    t->normalized = tex->flags & CU_TRSF_NORMALIZED_COORDINATES ||
+        t->mipmapped;
     t->integer = is_integer(t->format) &&
         (wide || tex->flags & CU_TRSF_READ_AS_INTEGER);
     t->linear = tex->filterMode == CU_TR_FILTER_MODE_LINEAR && !t->fetched;

@@ -1,15 +1,20 @@
-/* sample.c -- reading a texture: levels, coordinates, addressing, filtering
+/* sample.c -- reading a texture: levels, coordinates, addressing, weights
  *
  * CUDA C++ Programming Guide, "Texture Fetching": a coordinate is scaled by
  * the size when it is normalized; a point is the element at its floor; linear
  * filtering takes half an element off, and the rest behind the floor is kept
- * in 8 bits, of which 256 is 1.
+ * in 8 bits, of which 256 is 1.  What is cut and what is rounded, and how, is
+ * what gave each bit of the answers of an H200; where it answered nothing, the
+ * place says so.
  */
 #include "sim/texture.h"
 #include "sim/half.h"
 #include <math.h>
 
-enum { FRACTION = 256 };       /* of an element, or of a level               */
+enum {
+    FRACTION = 256,            /* of an element, or of a level               */
+    GRID = 1 << 21             /* of a normalized coordinate                 */
+};
 
 /* One direction: two neighbours, and how much of the second. */
 struct axis {
@@ -18,27 +23,29 @@ struct axis {
     uint32_t part;             /* of FRACTION                                */
 };
 
-/* A number that is none is 0, and none is beyond what 64 bits hold. */
+/* What is no number is 0, and so is a subnormal one; none is beyond what 64
+ * bits hold. */
 static double bounded(double x)
 {
-    if (x != x)
+    if (!(fabs(x) >= 0x1p-126))
         return 0;
     return x > 0x1p40 ? 0x1p40 : x < -0x1p40 ? -0x1p40 : x;
 }
 
-/* A normalized coordinate in elements. */
-static double scaled(float x, unsigned mode, uint32_t size)
+/* A normalized coordinate in elements: it is cut to 21 bits behind the point
+ * first, so that just below an edge may be before it. */
+static double scaled(float x, uint32_t size)
 {
-    double whole = floor((double)x);
+    double fine = floor(bounded((double)x) * GRID) / GRID;
 
-    if (!(fabs((double)x) < 0x1p40))
-        return bounded((double)x) * size;
-    if (mode == CU_TR_ADDRESS_MODE_WRAP)
-        x = (float)((double)x - whole);
-    else if (mode == CU_TR_ADDRESS_MODE_MIRROR)
-        x = (float)(fmod(whole, 2) != 0 ? 1 - ((double)x - whole)
-                                        : (double)x - whole);
-    return (double)(x * (float)size);
+    return fine * size;
+}
+
+/* A row is a plane of height 1 that is read at 0: a filter takes one half of
+ * what lies before it, which a border in y shows. */
+static unsigned dims_of(const struct fgs__sim_texture *t)
+{
+    return t->dims < 2 ? 2 : t->dims;
 }
 
 /* Where an index outside lies. */
@@ -76,13 +83,15 @@ static void place(const struct fgs__sim_sample *s, unsigned d, uint32_t size,
     *a = (struct axis){ { 0, 0 }, { false, false }, 0 };
     if (s->integers) {
         a->at[0] = (int64_t)(int32_t)s->coord[d] + s->offset[d];
+        if (t->mipmapped)
+            address(a, 0, CU_TR_ADDRESS_MODE_CLAMP, size);
         a->out[0] = a->at[0] < 0 || a->at[0] >= size;
         return;
     }
     /* Only normalized coordinates wrap around. */
     if (!t->normalized && mode < CU_TR_ADDRESS_MODE_BORDER)
         mode = CU_TR_ADDRESS_MODE_CLAMP;
-    u = t->normalized ? scaled(bits_float(s->coord[d]), mode, size)
+    u = t->normalized ? scaled(bits_float(s->coord[d]), size)
                       : bounded((double)bits_float(s->coord[d]));
     if (two) {
         double fine = floor(u * FRACTION + 0.5) - FRACTION / 2;
@@ -97,12 +106,9 @@ static void place(const struct fgs__sim_sample *s, unsigned d, uint32_t size,
     a->at[1] = a->at[0] + 1;
     address(a, 0, mode, size);
     address(a, 1, mode, size);
-}
-
-static void border(const struct fgs__sim_sample *s, struct fgs__sim_texel *out)
-{
-    for (unsigned k = 0; k < 4; k++)
-        out->v[k] = s->integers ? 0 : float_bits(s->t->tex.borderColor[k]);
+    /* One element has one weight, which three dimensions show. */
+    if (a->at[0] == a->at[1])
+        a->part = 0;
 }
 
 /* One of the neighbours: bit d of `which` is the second in direction d. */
@@ -114,11 +120,14 @@ static bool fetch(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
     uint64_t at[3] = { 0, 0, 0 };
     const char *from;
 
-    for (unsigned d = 0; d < t->dims; d++) {
+    for (unsigned d = 0; d < dims_of(t); d++) {
         unsigned k = which >> d & 1;
 
         if (a[d].out[k]) {
-            border(s, out);
+            if (s->integers)
+                *out = (struct fgs__sim_texel){ { 0, 0, 0, 0 } };
+            else
+                fgs__sim_texel_border(t, out);
             return true;
         }
         at[d] = (uint64_t)a[d].at[k];
@@ -132,94 +141,138 @@ static bool fetch(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
     return from != NULL;
 }
 
-/* Weights are exact, and so is each product; the sum is rounded once. */
-static bool filter(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
-                   const struct fgs__sim_level *l, const struct axis *a,
-                   struct fgs__sim_texel *out)
+/* The weights of a level's neighbours, whose sum is `all`.  They are shared
+ * out by z, then by x, then by y; of two halves the second in x is given the
+ * larger. */
+static void weigh(const struct axis *a, unsigned dims, uint32_t all,
+                  uint32_t weight[8])
 {
-    unsigned dims = s->t->dims;
-    double sum[4] = { 0, 0, 0, 0 }, one = 1;
-    struct fgs__sim_texel e;
+    uint32_t z = dims > 2 ? (all * a[2].part + FRACTION / 2) / FRACTION : 0;
+    uint32_t y = a[1].part;
 
-    for (unsigned d = 0; d < dims; d++)
-        one *= FRACTION;
-    for (unsigned which = 0; which < 1u << dims; which++) {
-        double part = 1;
+    for (unsigned k = 0; k < 2; k++) {
+        uint32_t plane = k ? z : all - z;
+        uint32_t x1 = (plane * a[0].part + FRACTION / 2) / FRACTION;
+        uint32_t x0 = plane - x1;
+        uint32_t y1 = (x1 * y + FRACTION / 2) / FRACTION;
+        uint32_t y0 = (x0 * y + FRACTION / 2 - 1) / FRACTION;
 
-        for (unsigned d = 0; d < dims; d++)
-            part *= which >> d & 1 ? a[d].part : FRACTION - a[d].part;
-        if (part == 0)
-            continue;
-        if (!fetch(w, s, l, a, which, &e))
-            return false;
-        for (unsigned k = 0; k < 4; k++)
-            sum[k] += part * (double)bits_float(e.v[k]);
+        weight[4 * k] = x0 - y0;
+        weight[4 * k + 1] = x1 - y1;
+        weight[4 * k + 2] = y0;
+        weight[4 * k + 3] = y1;
     }
-    for (unsigned k = 0; k < 4; k++)
-        out->v[k] = float_bits((float)(sum[k] / one));
+}
+
+static void places(const struct fgs__sim_sample *s,
+                   const struct fgs__sim_level *l, bool two, struct axis *a)
+{
+    for (unsigned d = 0; d < dims_of(s->t); d++)
+        place(s, d, l->size[d], two, &a[d]);
+}
+
+/* The neighbours in a level that have a weight, into the mix. */
+static bool add_level(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
+                      uint32_t level, uint32_t all, struct fgs__sim_mix *mix)
+{
+    const struct fgs__sim_level *l = &s->t->level[level];
+    struct axis a[3] = { { { 0, 0 }, { false, false }, 0 } };
+    uint32_t weight[8];
+
+    places(s, l, s->t->linear, a);
+    weigh(a, dims_of(s->t), all, weight);
+    for (unsigned k = 0; k < 8; k++) {
+        if (!weight[k])
+            continue;
+        if (!fetch(w, s, l, a, k, &mix->of[mix->count]))
+            return false;
+        mix->weight[mix->count++] = weight[k];
+    }
     return true;
 }
 
 /* The four neighbours that a filter would take, of one component: counter-
  * clockwise from the lower left (ISA, tld4). */
 static bool gather(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
-                   const struct fgs__sim_level *l, const struct axis *a,
                    struct fgs__sim_texel *out)
 {
     static const uint8_t order[4] = { 2, 3, 1, 0 };
     struct fgs__sim_texel e;
+    struct axis a[3];
 
+    places(s, &s->t->level[0], true, a);
     for (unsigned k = 0; k < 4; k++) {
-        if (!fetch(w, s, l, a, order[k], &e))
+        if (!fetch(w, s, &s->t->level[0], a, order[k], &e))
             return false;
         out->v[k] = e.v[s->component];
     }
     return true;
 }
 
-static bool sample_level(struct fgs__sim_warp *w,
-                         const struct fgs__sim_sample *s, uint32_t level,
-                         struct fgs__sim_texel *out)
+static bool point(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
+                  uint32_t level, struct fgs__sim_texel *out)
 {
     const struct fgs__sim_level *l = &s->t->level[level];
-    bool two = s->gather || (s->t->linear && !s->integers);
     struct axis a[3];
 
-    for (unsigned d = 0; d < s->t->dims; d++)
-        place(s, d, l->size[d], two, &a[d]);
-    if (s->gather)
-        return gather(w, s, l, a, out);
-    return two ? filter(w, s, l, a, out) : fetch(w, s, l, a, 0, out);
+    places(s, l, false, a);
+    return fetch(w, s, l, a, 0, out);
+}
+
+/* By integers: no filter, no border; a level or layer that is not there reads
+ * as 0, and so does an element, but that of a mipmapped array is the nearest.
+ * A row that is no linear memory reads as 0 everywhere: what hardware takes
+ * for linear memory there is none. */
+static bool fetch_integers(struct fgs__sim_warp *w,
+                           const struct fgs__sim_sample *s,
+                           struct fgs__sim_texel *out)
+{
+    const struct fgs__sim_texture *t = s->t;
+    int32_t level = (int32_t)s->lod;
+
+    *out = (struct fgs__sim_texel){ { 0, 0, 0, 0 } };
+    if (level < 0 || (uint32_t)level >= t->levels || s->layer >= t->layers ||
+        (t->dims == 1 && !t->layered && !t->fetched))
+        return true;
+    return point(w, s, (uint32_t)level, out);
+}
+
+/* The level in 256ths.  The bias and the bounds are cut to these; a level of
+ * its own has no bias, but the bounds (tex, tex.base). */
+static uint32_t choose_level(const struct fgs__sim_sample *s)
+{
+    const CUDA_TEXTURE_DESC *tex = &s->t->tex;
+    double lod = 0, most = FRACTION * (double)(s->t->levels - 1);
+
+    if (s->level)
+        lod = floor(bounded((double)s->lod) * FRACTION) +
+            trunc(bounded((double)tex->mipmapLevelBias) * FRACTION);
+    lod = fmax(lod, floor((double)tex->minMipmapLevelClamp * FRACTION));
+    lod = fmin(lod, floor((double)tex->maxMipmapLevelClamp * FRACTION));
+    return (uint32_t)fmin(fmax(lod, 0), most);
 }
 
 bool fgs__sim_sample(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
                      struct fgs__sim_texel *out)
 {
     const struct fgs__sim_texture *t = s->t;
-    double last = t->levels - 1, lod = (double)s->lod, fine;
-    uint32_t level, part;
-    struct fgs__sim_texel next;
+    bool mixed = t->tex.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR &&
+        t->levels > 1 && !t->integer;
+    struct fgs__sim_mix mix = { .count = 0 };
+    uint32_t fine, level, part;
 
-    if (t->levels == 1 || s->gather || s->base)
-        return sample_level(w, s, 0, out);
-    lod += (double)t->tex.mipmapLevelBias;
-    lod = fmin(fmax(lod, (double)t->tex.minMipmapLevelClamp),
-               (double)t->tex.maxMipmapLevelClamp);
-    lod = fmin(fmax(lod, 0), last);
-    if (t->tex.mipmapFilterMode == CU_TR_FILTER_MODE_POINT || s->integers)
-        return sample_level(w, s, (uint32_t)floor(lod + 0.5), out);
-    fine = floor(lod * FRACTION + 0.5);
-    level = (uint32_t)(fine / FRACTION);
-    part = (uint32_t)(fine - (double)level * FRACTION);
-    if (!sample_level(w, s, level, out))
+    if (s->gather)
+        return gather(w, s, out);
+    if (s->integers)
+        return fetch_integers(w, s, out);
+    fine = choose_level(s);
+    level = (mixed ? fine : fine + FRACTION / 2) / FRACTION;
+    part = mixed ? fine % FRACTION : 0;
+    if (!t->linear && !mixed)
+        return point(w, s, level, out);
+    if (!add_level(w, s, level, FRACTION - part, &mix) ||
+        (part && !add_level(w, s, level + 1, part, &mix)))
         return false;
-    if (!part || t->integer)
-        return true;
-    if (!sample_level(w, s, level + 1, &next))
-        return false;
-    for (unsigned k = 0; k < 4; k++)
-        out->v[k] = float_bits((float)(
-            ((double)(FRACTION - part) * (double)bits_float(out->v[k]) +
-             (double)part * (double)bits_float(next.v[k])) / FRACTION));
+    fgs__sim_texel_mix(t, &mix, out);
     return true;
 }

@@ -115,7 +115,7 @@ static bool find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     if (!locate(w, i, lane, *t, bytes, &addr, &x)) {
         if (i->src->mod[FGS__G_SURF] == FGS__M_SURF_ZERO)
             return true;
-        fgs__sim_warp_fault(w, i, CUDA_ERROR_LAUNCH_FAILED, lane,
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
                             "the access lies outside the surface");
         return false;
     }

@@ -11,7 +11,6 @@ enum {
     DIMS = FGS__SIM_DIMS,
     LAYERED = FGS__SIM_LAYERED,
     INTEGERS = 1 << 3,
-    BASE = 1 << 4,         /* no level is chosen                             */
     HALF = 1 << 5,         /* results of 16 bits                             */
     PACKED = 1 << 6,       /* ... two a register                             */
     GATHER = 1 << 7,
@@ -63,7 +62,8 @@ static void take_coords(const struct fgs__sim_warp *w,
     if (facts & LAYERED) {
         uint32_t at = word(w, *op++, lane), most = s->t->layers - 1;
 
-        s->layer = (int32_t)at < 0 ? 0 : at > most ? most : at;
+        /* One below 0 is the last: an H200 takes it for a large one. */
+        s->layer = at > most && !(facts & INTEGERS) ? most : at;
     }
     for (unsigned d = 0; d < (facts & DIMS); d++) {
         s->coord[d] = word(w, op[d], lane);
@@ -72,9 +72,9 @@ static void take_coords(const struct fgs__sim_warp *w,
     }
     s->integers = facts & INTEGERS;
     s->gather = facts & GATHER;
-    s->base = facts & BASE;
     s->component = facts >> COMPONENT & 3;
-    if (i->op[OP_LOD] == FGS__SIM_NOREF)
+    s->level = i->op[OP_LOD] != FGS__SIM_NOREF;
+    if (!s->level)
         s->lod = 0;
     else if (facts & INTEGERS)
         s->lod = (float)(int32_t)word(w, i->op[OP_LOD], lane);
@@ -83,8 +83,7 @@ static void take_coords(const struct fgs__sim_warp *w,
 }
 
 static void put(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
-                int lane, const struct fgs__sim_texture *t,
-                const struct fgs__sim_texel *e)
+                int lane, const struct fgs__sim_texel *e)
 {
     uint32_t facts = i->aux[AUX_FACTS];
     uint16_t h[4];
@@ -94,9 +93,9 @@ static void put(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
             ((uint32_t *)fgs__sim_at(w, i->op[k]))[lane] = e->v[k];
         return;
     }
+    /* Integers too are taken for floats: so does an H200. */
     for (unsigned k = 0; k < 4; k++)
-        h[k] = t->integer ? (uint16_t)e->v[k]
-                          : f16_of_float(bits_float(e->v[k]));
+        h[k] = f16_of_float(bits_float(e->v[k]));
     for (unsigned k = 0; k < 4 && facts & HALF; k++)
         ((uint16_t *)fgs__sim_at(w, i->op[k]))[lane] = h[k];
     for (unsigned k = 0; k < 2 && facts & PACKED; k++)
@@ -125,7 +124,7 @@ static const struct fgs__sim_insn *run_tex(struct fgs__sim_warp *w,
         if (!fgs__sim_sample(w, &s, &e))
             return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, l,
                                        "the texture's memory is gone");
-        put(w, i, l, t, &e);
+        put(w, i, l, &e);
     }
     if (i->op[OP_RESIDENT] != FGS__SIM_NOREF)
         *(uint32_t *)fgs__sim_at(w, i->op[OP_RESIDENT]) |= w->exec;
@@ -222,7 +221,6 @@ static uint32_t facts_of(const struct fgs__ptx_insn *src)
     facts |= src->type[1] == FGS__T_S32 ? INTEGERS : 0;
     facts |= src->type[0] == FGS__T_F16 ? HALF : 0;
     facts |= src->type[0] == FGS__T_F16X2 ? PACKED : 0;
-    facts |= src->op == FGS__OP_TEX_BASE ? BASE : 0;
     if (src->op == FGS__OP_TLD4)
         facts |= GATHER | (uint32_t)(src->mod[FGS__G_GATHER] -
                                      FGS__M_GATHER_R) << COMPONENT;
@@ -297,7 +295,7 @@ static uint32_t answer(const struct fgs__sim_texture *t, unsigned what,
     case FGS__M_QUERY_WIDTH:
         return l->size[0];
     case FGS__M_QUERY_HEIGHT:
-        return t->dims > 1 ? l->size[1] : 0;
+        return l->size[1];
     case FGS__M_QUERY_DEPTH:
         return t->dims > 2 ? l->size[2] : 0;
     case FGS__M_QUERY_LAYERS:

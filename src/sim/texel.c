@@ -1,7 +1,7 @@
 /* texel.c -- elements of textures and surfaces as four components
  *
- * What a format lacks reads as 0, and the fourth component as 1: of integers
- * the integer (what the sources of the driver's descriptors say by default).
+ * What a format lacks reads as 0, the fourth component too: so the H200 did of
+ * every format and read mode, and tld4.a of two components as well.
  */
 #include "sim/texture.h"
 #include "sim/half.h"
@@ -68,7 +68,7 @@ void fgs__sim_texel_read(const struct fgs__sim_texture *t, const char *from,
         if (k < t->channels)
             out->v[k] = component(t, raw_of(from + k * bytes, bytes));
         else
-            out->v[k] = k < 3 ? 0 : t->integer ? 1 : float_bits(1.0f);
+            out->v[k] = 0;
     }
 }
 

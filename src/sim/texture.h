@@ -29,6 +29,7 @@ struct fgs__sim_texture {
     bool layered, fetched;     /* fetched: by integers alone (linear)        */
     bool integer;              /* results are integers                       */
     bool linear, normalized;
+    bool mipmapped;            /* whose coordinates are always normalized    */
     uint32_t layers;           /* at least 1                                 */
     uint32_t levels;
     struct fgs__sim_level level[FGS__SIM_LEVELS];
@@ -64,6 +65,20 @@ void fgs__sim_texel_read(const struct fgs__sim_texture *t, const char *from,
 void fgs__sim_texel_write(const struct fgs__sim_texture *t, char *to,
                           const uint32_t *v, unsigned count);
 
+/* What lies outside a texture with a border. */
+void fgs__sim_texel_border(const struct fgs__sim_texture *t,
+                           struct fgs__sim_texel *out);
+
+/* Elements as a filter takes them; the sum of the weights is 256. */
+struct fgs__sim_mix {
+    unsigned count;
+    uint32_t weight[16];
+    struct fgs__sim_texel of[16];
+};
+void fgs__sim_texel_mix(const struct fgs__sim_texture *t,
+                        const struct fgs__sim_mix *mix,
+                        struct fgs__sim_texel *out);
+
 struct fgs__sim_sample {
     const struct fgs__sim_texture *t;
     uint32_t coord[3];         /* bits; of integers, or of floats            */
@@ -71,7 +86,7 @@ struct fgs__sim_sample {
     int32_t offset[3];
     bool integers;             /* the coordinates                            */
     bool gather;               /* tld4, of component                         */
-    bool base;                 /* the first level, whatever lod is           */
+    bool level;                /* lod was given                              */
     uint8_t component;
     float lod;
 };

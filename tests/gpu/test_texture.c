@@ -296,6 +296,23 @@ static void write_dump(const struct texture_case *c)
     fwrite(side[1].got, 16, c->count, dump);
 }
 
+/* Filtered signed bytes: hardware's 16 bits are not known to the last one. */
+static bool equal(const struct texture_case *c, const uint32_t *a,
+                  const uint32_t *b)
+{
+    bool near = c->format == S8 && c->filter;
+
+    for (unsigned k = 0; k < 4; k++) {
+        float x, y;
+
+        memcpy(&x, &a[k], sizeof x);
+        memcpy(&y, &b[k], sizeof y);
+        if (a[k] != b[k] && !(near && fabsf(x - y) < 1.1f / 32767))
+            return false;
+    }
+    return true;
+}
+
 /* How many results differ; the first of them are printed. */
 static unsigned compare(const struct texture_case *c)
 {
@@ -305,7 +322,7 @@ static unsigned compare(const struct texture_case *c)
         const uint32_t *p = points + 4 * n, *a = side[0].got + 4 * n;
         const uint32_t *b = side[1].got + 4 * n;
 
-        if (!memcmp(a, b, 16))
+        if (equal(c, a, b))
             continue;
         if (bad++ < 3)
             print_message("  at %08x %08x %08x %08x: %08x %08x %08x %08x, "

@@ -1,0 +1,152 @@
+/* texmix.c -- what a filter makes of elements and weights; borders
+ *
+ * The arithmetic is what gave each bit of the answers of an H200 in one, two
+ * and three dimensions and between levels; of signed 8-bit elements alone an
+ * answer may be 1 in 32767 beside it (4 in 100 were).
+ */
+#include "sim/texture.h"
+#include "sim/half.h"
+
+#include <math.h>
+
+enum { ONE = 256 };            /* the sum of the weights                     */
+
+/* Bits behind the point of a float format, and what a sum has more. */
+enum { F32_BITS = 23, F16_BITS = 10, GUARD = 4 };
+
+/* A sum of products: half an ulp and more goes away from 0. */
+static float rounded(int64_t sum, int scale, int bits, int least)
+{
+    uint64_t v = sum < 0 ? (uint64_t)-sum : (uint64_t)sum;
+    int shift = 0;
+    double x;
+
+    while (v >> shift >> (bits + 1))
+        shift++;
+    if (scale + shift < least)
+        shift = least - scale;
+    if (shift > 62)
+        return 0.0f;
+    if (shift)
+        v = (v + (1ull << (shift - 1))) >> shift;
+    x = ldexp((double)v, scale + shift);
+    return (float)(sum < 0 ? -x : x);
+}
+
+/* Each is cut to some bits behind the point of the largest; then all is
+ * exact. */
+static float mix_floats(const struct fgs__sim_mix *m, unsigned k, bool half)
+{
+    int bits = half ? F16_BITS : F32_BITS, top = -200, e;
+    double plain = 0;
+    int64_t sum = 0;
+
+    for (unsigned n = 0; n < m->count; n++) {
+        double x = (double)bits_float(m->of[n].v[k]);
+
+        plain += x;
+        if (x != 0 && isfinite(x) && (frexp(x, &e), e - 1 > top))
+            top = e - 1;
+    }
+    if (!isfinite(plain)) /* no number: what a sum would be */
+        return plain != plain ? bits_float(0x7fffffff) : (float)plain;
+    for (unsigned n = 0; n < m->count; n++)
+        sum += (int64_t)trunc(ldexp((double)bits_float(m->of[n].v[k]),
+                                    bits + GUARD - top)) * m->weight[n];
+    return rounded(sum, top - bits - GUARD - 8, bits, half ? -24 : -149);
+}
+
+/* Integers of 8 bits are widened to 16, and the result has these. */
+static float mix_integers(const struct fgs__sim_mix *m, unsigned k,
+                          double unit, double wide)
+{
+    double sum = 0;
+
+    for (unsigned n = 0; n < m->count; n++)
+        sum += rint((double)bits_float(m->of[n].v[k]) * unit) * m->weight[n];
+    return (float)(floor(sum * wide / (unit * ONE) + 0.5) / wide);
+}
+
+void fgs__sim_texel_mix(const struct fgs__sim_texture *t,
+                        const struct fgs__sim_mix *m,
+                        struct fgs__sim_texel *out)
+{
+    for (unsigned k = 0; k < 4; k++) {
+        float x;
+
+        switch (t->format) {
+        case CU_AD_FORMAT_UNSIGNED_INT8:
+            x = mix_integers(m, k, 255, 65535);
+            break;
+        case CU_AD_FORMAT_UNSIGNED_INT16:
+            x = mix_integers(m, k, 65535, 65535);
+            break;
+        case CU_AD_FORMAT_SIGNED_INT8:
+            x = mix_integers(m, k, 127, 32767);
+            break;
+        case CU_AD_FORMAT_SIGNED_INT16:
+            x = mix_integers(m, k, 32767, 32767);
+            break;
+        default:
+            x = mix_floats(m, k, t->format == CU_AD_FORMAT_HALF);
+        }
+        out->v[k] = float_bits(x);
+    }
+}
+
+/* --------------------------------------------------------------- border -- */
+
+static float bounded(float x, float least)
+{
+    return x > 1 ? 1 : x > least ? x : least; /* NaN is the least */
+}
+
+/* A component of the border as the format has it: a float is cut to 16 bits,
+ * an integer that stays one takes the low bits of the float's. */
+static uint32_t as_raw(const struct fgs__sim_texture *t, float x)
+{
+    uint32_t u = float_bits(x);
+
+    switch (t->format) {
+    case CU_AD_FORMAT_UNSIGNED_INT8:
+        return t->integer ? u & 0xff
+                          : (uint32_t)lrint((double)bounded(x, 0) * 255);
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+        return t->integer ? u & 0xffff
+                          : (uint32_t)lrint((double)bounded(x, 0) * 65535);
+    case CU_AD_FORMAT_SIGNED_INT8:
+        return t->integer ? u : (uint32_t)lrint((double)bounded(x, -1) * 127);
+    case CU_AD_FORMAT_SIGNED_INT16:
+        return t->integer ? u
+                          : (uint32_t)lrint((double)bounded(x, -1) * 32767);
+    case CU_AD_FORMAT_HALF: {
+        uint32_t h = f16_of_float(x);
+        float back = float_of_f16(h);
+
+        return fabsf(back) > fabsf(x) ? h - 1 : h;
+    }
+    default:
+        return u;
+    }
+}
+
+void fgs__sim_texel_border(const struct fgs__sim_texture *t,
+                           struct fgs__sim_texel *out)
+{
+    unsigned bytes = t->element / t->channels;
+    char element[16] = { 0 };
+
+    for (unsigned k = 0; k < t->channels; k++) {
+        uint32_t raw = as_raw(t, t->tex.borderColor[k]);
+        uint16_t h = (uint16_t)raw;
+        uint8_t b = (uint8_t)raw;
+
+        if (bytes == 1)
+            memcpy(element + k, &b, sizeof b);
+        else if (bytes == 2)
+            memcpy(element + 2 * k, &h, sizeof h);
+        else
+            memcpy(element + 4 * k, &raw, sizeof raw);
+    }
+    fgs__sim_texel_read(t, element, out);
+}
