@@ -264,7 +264,8 @@ GEN  = $(patsubst %.c,$(B)/%.o,$(wildcard tests/gen/*.c))
 GENS = $(B)/tests/gpu/test_bits $(B)/tests/gpu/test_tensor \
        $(B)/tests/gpu/test_texture \
        $(B)/tests/gpu/test_mma $(B)/tests/gpu/test_programs \
-       $(B)/tests/test_gen $(B)/tests/test_program
+       $(B)/tests/test_gen $(B)/tests/test_program \
+       $(B)/tests/test_sim_texture
 $(GENS): private EXTRA = $(GEN)
 $(GENS): $(GEN)
 $(B)/tests/gen/%.o: tests/gen/%.c $(B)/flags

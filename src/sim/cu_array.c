@@ -212,7 +212,9 @@ CUresult fgs__sim_cuArrayDestroy(CUarray array)
     if (r)
         return r;
     a = fgs__sim_array_of(ctx, array);
-    if (!a || a->ctx != ctx || a->level)
+    if (a && a->level) /* its mipmapped array keeps it, and no error is told */
+        return fgs__sim_leave(CUDA_SUCCESS);
+    if (!a || a->ctx != ctx)
         return fgs__sim_leave(CUDA_ERROR_INVALID_HANDLE);
     va = a->va;
     forget(a);

@@ -104,8 +104,9 @@ CUresult fgs__sim_cuMipmappedArrayCreate(CUmipmappedArray *out,
 
     if (r)
         return r;
-    r = out && desc && levels ? fgs__sim_array_check(desc)
-                              : CUDA_ERROR_INVALID_VALUE;
+    r = out && desc ? fgs__sim_array_check(desc) : CUDA_ERROR_INVALID_VALUE;
+    if (!levels)
+        levels = 1;
     if (!r && levels > most_levels(desc))
         levels = most_levels(desc);
     if (!r)

@@ -1,6 +1,8 @@
 /* cu_texture.c -- entry points: texture and surface objects
  *
- * The driver's documentation of cuTexObjectCreate is the list of its rules.
+ * The driver's documentation of cuTexObjectCreate lists rules; here are those
+ * that an H200's driver keeps.  It lets pass sizes and filters that make no
+ * sense, objects that are none, and memory that is none until a kernel reads.
  */
 #include "sim/texture.h"
 
@@ -68,17 +70,17 @@ static CUresult bind_arrays(struct fgs__sim_texture *t,
     return CUDA_SUCCESS;
 }
 
-static CUresult bind_linear(struct fgs__sim_ctx *ctx,
-                            struct fgs__sim_texture *t,
+static CUresult bind_linear(struct fgs__sim_texture *t,
                             const CUDA_RESOURCE_DESC *res)
 {
     uint64_t va = res->res.linear.devPtr, bytes = res->res.linear.sizeInBytes;
 
     if (!take_format(t, res->res.linear.format, res->res.linear.numChannels) ||
-        !aligned(va, TEXTURE_ALIGN) || bytes < t->element ||
-        bytes / t->element > attribute(LINEAR_WIDTH) ||
-        !fgs__sim_mem_host(ctx->dev->mem, va, bytes))
+        !va || !aligned(va, TEXTURE_ALIGN))
         return CUDA_ERROR_INVALID_VALUE;
+    /* What lies behind the device's greatest width is not reached. */
+    if (bytes / t->element > attribute(LINEAR_WIDTH))
+        bytes = attribute(LINEAR_WIDTH) * t->element;
     t->dims = 1;
     t->fetched = true;
     t->level[0] = (struct fgs__sim_level){
@@ -87,7 +89,7 @@ static CUresult bind_linear(struct fgs__sim_ctx *ctx,
     return CUDA_SUCCESS;
 }
 
-static CUresult bind_pitch(struct fgs__sim_ctx *ctx, struct fgs__sim_texture *t,
+static CUresult bind_pitch(struct fgs__sim_texture *t,
                            const CUDA_RESOURCE_DESC *res)
 {
     uint64_t va = res->res.pitch2D.devPtr;
@@ -97,16 +99,14 @@ static CUresult bind_pitch(struct fgs__sim_ctx *ctx, struct fgs__sim_texture *t,
     if (!take_format(t, res->res.pitch2D.format,
                      res->res.pitch2D.numChannels) ||
         !aligned(va, TEXTURE_ALIGN) || !aligned(pitch, PITCH_ALIGN) ||
-        !width || !height || width > attribute(PITCH_WIDTH) ||
-        height > attribute(PITCH_HEIGHT) || pitch > attribute(PITCH_BYTES) ||
-        width * t->element > pitch ||
-        !fgs__sim_mem_host(ctx->dev->mem, va,
-                           pitch * (height - 1) + width * t->element))
+        !va || width > attribute(PITCH_WIDTH) ||
+        height > attribute(PITCH_HEIGHT) || pitch > attribute(PITCH_BYTES))
         return CUDA_ERROR_INVALID_VALUE;
     t->dims = 2;
     t->level[0] = (struct fgs__sim_level){
         .va = va, .pitch = pitch, .slice = pitch * height,
-        .size = { (uint32_t)width, (uint32_t)height, 1 }
+        .size = { width ? (uint32_t)width : 1, height ? (uint32_t)height : 1,
+                  1 }
     };
     return CUDA_SUCCESS;
 }
@@ -125,15 +125,15 @@ CUresult fgs__sim_texture_bind(struct fgs__sim_ctx *ctx,
     switch (res->resType) {
     case CU_RESOURCE_TYPE_ARRAY:
         a = fgs__sim_array_of(ctx, res->res.array.hArray);
-        return a ? bind_arrays(t, &a, 1) : CUDA_ERROR_INVALID_HANDLE;
+        return a ? bind_arrays(t, &a, 1) : CUDA_ERROR_INVALID_VALUE;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
         m = fgs__sim_mipmap_of(ctx, res->res.mipmap.hMipmappedArray);
         return m ? bind_arrays(t, m->level, m->levels)
-                 : CUDA_ERROR_INVALID_HANDLE;
+                 : CUDA_ERROR_INVALID_VALUE;
     case CU_RESOURCE_TYPE_LINEAR:
-        return bind_linear(ctx, t, res);
+        return bind_linear(t, res);
     case CU_RESOURCE_TYPE_PITCH2D:
-        return bind_pitch(ctx, t, res);
+        return bind_pitch(t, res);
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -146,45 +146,68 @@ static bool is_integer(unsigned format)
     return format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT;
 }
 
-/* How the resource is read.  sRGB and anisotropy are not made up. */
+/* How the resource is read.  sRGB, which only normalized bytes have, is not
+ * made up.  Anisotropy is for gradients, which no instruction here gives.  Two
+ * flags that are none are let pass. */
 static CUresult take_sampler(struct fgs__sim_texture *t,
                              const CUDA_TEXTURE_DESC *tex)
 {
     const unsigned known = CU_TRSF_READ_AS_INTEGER |
         CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
-        CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+        CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP |
+        4 | 8;
     bool wide = t->element / t->channels == 4;
 
-    for (unsigned d = 0; d < 3; d++)
+    for (unsigned d = 0; d < t->dims; d++)
         if (tex->addressMode[d] > CU_TR_ADDRESS_MODE_BORDER)
             return CUDA_ERROR_INVALID_VALUE;
     if (tex->filterMode > CU_TR_FILTER_MODE_LINEAR || tex->flags & ~known ||
         tex->mipmapFilterMode > CU_TR_FILTER_MODE_LINEAR)
         return CUDA_ERROR_INVALID_VALUE;
-    if (tex->flags & CU_TRSF_SRGB || tex->maxAnisotropy > 1)
-        return CUDA_ERROR_NOT_SUPPORTED;
     t->tex = *tex;
     t->mipmapped = t->res.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     t->normalized = tex->flags & CU_TRSF_NORMALIZED_COORDINATES ||
         t->mipmapped;
     t->integer = is_integer(t->format) &&
         (wide || tex->flags & CU_TRSF_READ_AS_INTEGER);
-    t->linear = tex->filterMode == CU_TR_FILTER_MODE_LINEAR && !t->fetched;
-    if (t->linear && t->integer)
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    t->linear = tex->filterMode == CU_TR_FILTER_MODE_LINEAR && !t->fetched &&
+        !t->integer;
+    return tex->flags & CU_TRSF_SRGB && !t->integer &&
+        t->format == CU_AD_FORMAT_UNSIGNED_INT8
+        ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
-/* A view of an array as it is; other formats are not made up. */
+/* What a view's format is: threes of 1, 2 and 4 channels (cuda.h). */
+static bool view_format(unsigned view, unsigned *format, unsigned *channels)
+{
+    static const uint8_t formats[8] = {
+        CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT8,
+        CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
+        CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32,
+        CU_AD_FORMAT_HALF, CU_AD_FORMAT_FLOAT
+    };
+
+    if (!view || view > 24)
+        return false;
+    *format = formats[(view - 1) / 3];
+    *channels = 1u << (view - 1) % 3;
+    return true;
+}
+
+/* A view of an array as it is: its format must be given, and another of the
+ * same size is not made up.  Memory has no views; the driver lets them pass. */
 static CUresult take_view(struct fgs__sim_texture *t,
                           const CUDA_RESOURCE_VIEW_DESC *view)
 {
-    if (!view)
+    unsigned format, channels;
+
+    if (!view || t->res.resType == CU_RESOURCE_TYPE_LINEAR ||
+        t->res.resType == CU_RESOURCE_TYPE_PITCH2D)
         return CUDA_SUCCESS;
-    if (t->res.resType != CU_RESOURCE_TYPE_ARRAY &&
-        t->res.resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+    if (!view_format(view->format, &format, &channels) ||
+        fgs__sim_component(format) * channels != t->element)
         return CUDA_ERROR_INVALID_VALUE;
-    if (view->format)
+    if (format != t->format || channels != t->channels)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (view->firstMipmapLevel > view->lastMipmapLevel ||
         view->lastMipmapLevel >= t->levels ||
@@ -220,10 +243,6 @@ static CUresult create(const CUDA_RESOURCE_DESC *res,
     t->surface = surface;
     r = surface && res->resType != CU_RESOURCE_TYPE_ARRAY
         ? CUDA_ERROR_INVALID_VALUE : fgs__sim_texture_bind(ctx, t, res);
-    if (!r && surface &&
-        !(fgs__sim_array_of(ctx, res->res.array.hArray)->desc.Flags &
-          CUDA_ARRAY3D_SURFACE_LDST))
-        r = CUDA_ERROR_INVALID_VALUE;
     if (!r && !surface)
         r = take_sampler(t, tex);
     if (!r && !surface)
@@ -266,6 +285,7 @@ static CUresult enter(struct fgs__sim_ctx **ctx, unsigned long long handle,
         ? CUDA_SUCCESS : fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
 }
 
+/* To take away what is no object is no error. */
 static CUresult destroy(unsigned long long handle, bool surface)
 {
     struct fgs__sim_texture *t;
@@ -273,7 +293,7 @@ static CUresult destroy(unsigned long long handle, bool surface)
     CUresult r = enter(&ctx, handle, surface, &t);
 
     if (r)
-        return r;
+        return r == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : r;
     ctx->users++;
     fgs__sim_pause(ctx->dev);
     t = fgs__sim_texture_find(ctx, handle); /* another thread may have been
@@ -338,7 +358,7 @@ CUresult fgs__sim_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out,
     return fgs__sim_leave(CUDA_SUCCESS);
 }
 
-/* One without a view has none to tell. */
+/* Of one without a view it is all 0. */
 CUresult fgs__sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out,
                                                  CUtexObject object)
 {
@@ -348,7 +368,7 @@ CUresult fgs__sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out,
 
     if (r)
         return r;
-    if (!out || !t->viewed)
+    if (!out)
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     *out = t->view;
     return fgs__sim_leave(CUDA_SUCCESS);

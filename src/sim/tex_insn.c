@@ -5,7 +5,9 @@
 #include "sim/texture.h"
 
 /* The places of the operands: op[] and, of offsets, aux[]. */
-enum { OP_RESULT = 0, OP_OBJECT = 4, OP_COORD = 5, OP_LOD = 8, OP_RESIDENT = 9 };
+enum {
+    OP_RESULT = 0, OP_OBJECT = 4, OP_COORD = 5, OP_LOD = 8, OP_RESIDENT = 9
+};
 enum { AUX_FACTS = 0, AUX_OFFSET = 1 };
 enum {
     DIMS = FGS__SIM_DIMS,

@@ -50,7 +50,7 @@ CUresult fgs__sim_texture_bind(struct fgs__sim_ctx *ctx,
                                struct fgs__sim_texture *t,
                                const CUDA_RESOURCE_DESC *res);
 
-/* ------------------------------------------------------ texel.c, sample.c -- */
+/* ------------------------------------------- texel.c, texmix.c, sample.c -- */
 
 struct fgs__sim_warp;
 

@@ -56,104 +56,115 @@ static bool texture_find(struct texture_calls *c, fgs_device *dev)
     return true;
 }
 
-/* A good texture or surface, spoiled in the k-th way. */
+/* A good texture or surface, spoiled in the k-th way, and what the driver of an
+ * H200 says of it. */
 #define WRONGS(X)                                                              \
-    X("linear", (void)linear)                                                  \
-    X("linear at +256", linear->res.linear.devPtr += 256)                      \
-    X("linear at +16", linear->res.linear.devPtr += 16)                        \
-    X("linear at +4", linear->res.linear.devPtr += 4)                          \
-    X("linear at 0", linear->res.linear.devPtr = 0)                            \
-    X("linear of 0 bytes", linear->res.linear.sizeInBytes = 0)                 \
-    X("linear of 3 bytes", linear->res.linear.sizeInBytes = 3)                 \
-    X("linear of 1003 bytes", linear->res.linear.sizeInBytes = 1003)           \
-    X("linear of 2^29 bytes", linear->res.linear.sizeInBytes = 1u << 29)       \
-    X("linear of 2^31 bytes", linear->res.linear.sizeInBytes = 1u << 31)       \
-    X("linear beyond its memory", linear->res.linear.sizeInBytes = 1 << 22)    \
-    X("linear x3", linear->res.linear.numChannels = 3)                         \
-    X("linear x0", linear->res.linear.numChannels = 0)                         \
-    X("linear format 7", linear->res.linear.format = 7)                        \
-    X("linear flags", linear->flags = 1)                                       \
-    X("linear, linear filter", (linear->flags = 0, tex->filterMode = 1))       \
-    X("linear normalized", (linear->flags = 0, tex->flags = 2))                \
-    X("linear wrapped", (linear->flags = 0, tex->addressMode[0] = 0))          \
-    X("linear viewed", (linear->flags = 0, *viewed = true))                    \
-    X("pitch", *which = pitch)                                                 \
-    X("pitch at +256", (*which = pitch, pitch->res.pitch2D.devPtr += 256))     \
-    X("pitch at +32", (*which = pitch, pitch->res.pitch2D.devPtr += 32))       \
-    X("pitch of 48", (*which = pitch, pitch->res.pitch2D.pitchInBytes = 48))   \
-    X("pitch of 144", (*which = pitch, pitch->res.pitch2D.pitchInBytes = 144)) \
-    X("pitch of 160", (*which = pitch, pitch->res.pitch2D.pitchInBytes = 160)) \
-    X("pitch of 32", (*which = pitch, pitch->res.pitch2D.pitchInBytes = 32))   \
-    X("pitch of 0", (*which = pitch, pitch->res.pitch2D.pitchInBytes = 0))     \
-    X("pitch, no rows", (*which = pitch, pitch->res.pitch2D.height = 0))       \
-    X("pitch, no width", (*which = pitch, pitch->res.pitch2D.width = 0))       \
-    X("pitch, 65001 rows", (*which = pitch, pitch->res.pitch2D.height = 65001))\
-    X("pitch beyond", (*which = pitch, pitch->res.pitch2D.height = 60000))     \
-    X("pitch x3", (*which = pitch, pitch->res.pitch2D.numChannels = 3))        \
-    X("pitch normalized", (*which = pitch, tex->flags = 2))                    \
-    X("pitch u32 linear", (*which = pitch, pitch->res.pitch2D.format = 3,      \
-                           tex->filterMode = 1))                               \
-    X("pitch u8 int linear", (*which = pitch, pitch->res.pitch2D.format = 1,   \
-                              tex->flags = 1, tex->filterMode = 1))            \
-    X("pitch u8 linear", (*which = pitch, pitch->res.pitch2D.format = 1,       \
-                          tex->filterMode = 1))                                \
-    X("array", *which = array)                                                 \
-    X("array none", (*which = array, array->res.array.hArray = NULL))          \
-    X("array flags", (*which = array, array->flags = 1))                       \
-    X("array mode 4", (*which = array, tex->addressMode[1] = 4))               \
-    X("array mode 4 unused", (*which = array, tex->addressMode[2] = 4))        \
-    X("array filter 2", (*which = array, tex->filterMode = 2))                 \
-    X("array mip filter 2", (*which = array, tex->mipmapFilterMode = 2))       \
-    X("array mip filter 1", (*which = array, tex->mipmapFilterMode = 1))       \
-    X("array unnormalized wrap", (*which = array, tex->addressMode[0] = 0))    \
-    X("array unnormalized mirror", (*which = array, tex->addressMode[0] = 2))  \
-    X("array flags 4", (*which = array, tex->flags = 4))                       \
-    X("array flags 8", (*which = array, tex->flags = 8))                       \
-    X("array flags 0x80", (*which = array, tex->flags = 0x80))                 \
-    X("array srgb of f32", (*which = array, tex->flags = 0x10))                \
-    X("array aniso 4", (*which = array, tex->maxAnisotropy = 4))               \
-    X("array aniso 99", (*which = array, tex->maxAnisotropy = 99))             \
-    X("array clamp turned", (*which = array, tex->minMipmapLevelClamp = 5,     \
-                             tex->maxMipmapLevelClamp = 1))                    \
-    X("array viewed", (*which = array, *viewed = true))                        \
-    X("array view format 1", (*which = array, *viewed = true,                  \
-                              view->format = 1))                               \
-    X("array view u32", (*which = array, *viewed = true, view->format = 7))    \
-    X("array view f32", (*which = array, *viewed = true, view->format = 22))   \
-    X("array view width", (*which = array, *viewed = true, view->width = 8))   \
-    X("array view level", (*which = array, *viewed = true,                     \
-                           view->lastMipmapLevel = 1))                         \
-    X("array view layer", (*which = array, *viewed = true,                     \
-                           view->lastLayer = 1))                               \
-    X("resource type 4", (*which = array, array->resType = 4))                 \
-    X("mipmap", *which = mipmap)                                               \
-    X("mipmap unnormalized", (*which = mipmap, tex->flags = 0))                \
-    X("mipmap none", (*which = mipmap,                                         \
-                      mipmap->res.mipmap.hMipmappedArray = NULL))              \
-    X("no tex", *none = 1)                                                     \
-    X("no out", *none = 2)                                                     \
-    X("no resource", *none = 3)                                                \
-    X("surface of array", (*which = array, *none = 4))                         \
-    X("surface of plain array", (*which = plain, *none = 4))                   \
-    X("surface of linear", *none = 4)                                          \
-    X("surface of pitch", (*which = pitch, *none = 4))                         \
-    X("surface of mipmap", (*which = mipmap, *none = 4))                       \
-    X("surface of none", (*which = array, *none = 4,                           \
-                          array->res.array.hArray = NULL))                     \
-    X("destroy 0", *none = 5)                                                  \
-    X("destroy 12345", *none = 6)                                              \
-    X("view of none", (*which = array, *none = 7))                             \
-    X("resource of none", *none = 8)                                           \
-    X("surface destroy 12345", *none = 9)                                      \
-    X("level 9", *none = 10)                                                   \
-    X("level of none", *none = 11)                                             \
-    X("30 levels", *none = 12)                                                 \
-    X("0 levels", *none = 13)                                                  \
-    X("destroy a level", *none = 14)
+    X("linear", 0, (void)linear)                                               \
+    X("linear at +256", 1, linear->res.linear.devPtr += 256)                   \
+    X("linear at +16", 1, linear->res.linear.devPtr += 16)                     \
+    X("linear at +4", 1, linear->res.linear.devPtr += 4)                       \
+    X("linear at 0", 1, linear->res.linear.devPtr = 0)                         \
+    X("linear of 0 bytes", 0, linear->res.linear.sizeInBytes = 0)              \
+    X("linear of 3 bytes", 0, linear->res.linear.sizeInBytes = 3)              \
+    X("linear of 1003 bytes", 0, linear->res.linear.sizeInBytes = 1003)        \
+    X("linear of 2^29 bytes", 0, linear->res.linear.sizeInBytes = 1u << 29)    \
+    X("linear of 2^31 bytes", 0, linear->res.linear.sizeInBytes = 1u << 31)    \
+    X("linear beyond its memory", 0, linear->res.linear.sizeInBytes = 1 << 22) \
+    X("linear x3", 1, linear->res.linear.numChannels = 3)                      \
+    X("linear x0", 1, linear->res.linear.numChannels = 0)                      \
+    X("linear format 7", 1, linear->res.linear.format = 7)                     \
+    X("linear flags", 1, linear->flags = 1)                                    \
+    X("linear, linear filter", 0, (linear->flags = 0, tex->filterMode = 1))    \
+    X("linear normalized", 0, (linear->flags = 0, tex->flags = 2))             \
+    X("linear wrapped", 0, (linear->flags = 0, tex->addressMode[0] = 0))       \
+    X("linear viewed", 0, (linear->flags = 0, *viewed = true))                 \
+    X("pitch", 0, *which = pitch)                                              \
+    X("pitch at +256", 1, (*which = pitch, pitch->res.pitch2D.devPtr += 256))  \
+    X("pitch at +32", 1, (*which = pitch, pitch->res.pitch2D.devPtr += 32))    \
+    X("pitch of 48", 1,                                                        \
+      (*which = pitch, pitch->res.pitch2D.pitchInBytes = 48))                  \
+    X("pitch of 144", 1,                                                       \
+      (*which = pitch, pitch->res.pitch2D.pitchInBytes = 144))                 \
+    X("pitch of 160", 0,                                                       \
+      (*which = pitch, pitch->res.pitch2D.pitchInBytes = 160))                 \
+    X("pitch of 32", 0,                                                        \
+      (*which = pitch, pitch->res.pitch2D.pitchInBytes = 32))                  \
+    X("pitch of 0", 0, (*which = pitch, pitch->res.pitch2D.pitchInBytes = 0))  \
+    X("pitch, no rows", 0, (*which = pitch, pitch->res.pitch2D.height = 0))    \
+    X("pitch, no width", 0, (*which = pitch, pitch->res.pitch2D.width = 0))    \
+    X("pitch, 65001 rows", 1,                                                  \
+      (*which = pitch, pitch->res.pitch2D.height = 65001))                     \
+    X("pitch beyond", 0, (*which = pitch, pitch->res.pitch2D.height = 60000))  \
+    X("pitch x3", 1, (*which = pitch, pitch->res.pitch2D.numChannels = 3))     \
+    X("pitch normalized", 0, (*which = pitch, tex->flags = 2))                 \
+    X("pitch u32 linear", 0,                                                   \
+      (*which = pitch, pitch->res.pitch2D.format = 3, tex->filterMode = 1))    \
+    X("pitch u8 int linear", 0,                                                \
+      (*which = pitch, pitch->res.pitch2D.format = 1, tex->flags = 1,          \
+        tex->filterMode = 1))                                                  \
+    X("pitch u8 linear", 0,                                                    \
+      (*which = pitch, pitch->res.pitch2D.format = 1, tex->filterMode = 1))    \
+    X("array", 0, *which = array)                                              \
+    X("array none", 1, (*which = array, array->res.array.hArray = NULL))       \
+    X("array flags", 1, (*which = array, array->flags = 1))                    \
+    X("array mode 4", 1, (*which = array, tex->addressMode[1] = 4))            \
+    X("array mode 4 unused", 0, (*which = array, tex->addressMode[2] = 4))     \
+    X("array filter 2", 1, (*which = array, tex->filterMode = 2))              \
+    X("array mip filter 2", 1, (*which = array, tex->mipmapFilterMode = 2))    \
+    X("array mip filter 1", 0, (*which = array, tex->mipmapFilterMode = 1))    \
+    X("array unnormalized wrap", 0, (*which = array, tex->addressMode[0] = 0)) \
+    X("array unnormalized mirror", 0,                                          \
+      (*which = array, tex->addressMode[0] = 2))                               \
+    X("array flags 4", 0, (*which = array, tex->flags = 4))                    \
+    X("array flags 8", 0, (*which = array, tex->flags = 8))                    \
+    X("array flags 0x80", 1, (*which = array, tex->flags = 0x80))              \
+    X("array srgb of f32", 0, (*which = array, tex->flags = 0x10))             \
+    X("array aniso 4", 0, (*which = array, tex->maxAnisotropy = 4))            \
+    X("array aniso 99", 0, (*which = array, tex->maxAnisotropy = 99))          \
+    X("array clamp turned", 0,                                                 \
+      (*which = array, tex->minMipmapLevelClamp = 5,                           \
+        tex->maxMipmapLevelClamp = 1))                                         \
+    X("array viewed", 1, (*which = array, *viewed = true))                     \
+    X("array view format 1", 1,                                                \
+      (*which = array, *viewed = true, view->format = 1))                      \
+    X("array view u32", 1, (*which = array, *viewed = true, view->format = 7)) \
+    X("array view f32", 0,                                                     \
+      (*which = array, *viewed = true, view->format = 22))                     \
+    X("array view width", 1,                                                   \
+      (*which = array, *viewed = true, view->width = 8))                       \
+    X("array view level", 1,                                                   \
+      (*which = array, *viewed = true, view->lastMipmapLevel = 1))             \
+    X("array view layer", 1,                                                   \
+      (*which = array, *viewed = true, view->lastLayer = 1))                   \
+    X("resource type 4", 1, (*which = array, array->resType = 4))              \
+    X("mipmap", 0, *which = mipmap)                                            \
+    X("mipmap unnormalized", 0, (*which = mipmap, tex->flags = 0))             \
+    X("mipmap none", 1,                                                        \
+      (*which = mipmap, mipmap->res.mipmap.hMipmappedArray = NULL))            \
+    X("no tex", 1, *none = 1)                                                  \
+    X("no out", 1, *none = 2)                                                  \
+    X("no resource", 1, *none = 3)                                             \
+    X("surface of array", 0, (*which = array, *none = 4))                      \
+    X("surface of plain array", 0, (*which = plain, *none = 4))                \
+    X("surface of linear", 1, *none = 4)                                       \
+    X("surface of pitch", 1, (*which = pitch, *none = 4))                      \
+    X("surface of mipmap", 1, (*which = mipmap, *none = 4))                    \
+    X("surface of none", 1,                                                    \
+      (*which = array, *none = 4, array->res.array.hArray = NULL))             \
+    X("destroy 0", 0, *none = 5)                                               \
+    X("destroy 12345", 0, *none = 6)                                           \
+    X("view of none", 0, (*which = array, *none = 7))                          \
+    X("resource of none", 1, *none = 8)                                        \
+    X("surface destroy 12345", 0, *none = 9)                                   \
+    X("level 9", 1, *none = 10)                                                \
+    X("level of none", 400, *none = 11)                                        \
+    X("30 levels", 0, *none = 12)                                              \
+    X("0 levels", 0, *none = 13)                                               \
+    X("destroy a level", 0, *none = 14)
 
 enum {
     TEXTURE_WRONGS = 0
-#define ONE(what, how) + 1
+#define ONE(what, said, how) + 1
     WRONGS(ONE)
 #undef ONE
 };
@@ -255,6 +266,17 @@ static CUresult texture_try(const struct texture_calls *c, int none,
     }
 }
 
+static int texture_said(int k)
+{
+    static const int answers[] = {
+#define ONE(what, said, how) said,
+        WRONGS(ONE)
+#undef ONE
+    };
+
+    return answers[k];
+}
+
 static CUresult texture_wrong(const struct texture_calls *c,
                               CUdeviceptr memory, int k, char what[100])
 {
@@ -275,7 +297,7 @@ static CUresult texture_wrong(const struct texture_calls *c,
     snprintf(what, 100, "setup");
     if (r)
         return r;
-#define ONE(text, how)                                                         \
+#define ONE(text, said, how)                                                   \
     if (n++ == k) {                                                            \
         if (!strncmp(text, "mipmap", 6))                                       \
             tex->flags = 2;                                                    \

@@ -54,7 +54,7 @@ struct texture_case {
 #define B2    "tex.base.2d.v4.u32.f32 " R4 "{%c0, %c1}];\n"
 #define O2    "tex.2d.v4.u32.f32 " R4 "{%c0, %c1}], {3, -2};\n"
 #define G2(c) "tld4." c ".2d.v4.u32.f32 " R4 "{%c0, %c1}];\n"
-#define H2    "tex.2d.v2.f16x2.f32 {%r0, %r1}, [%tex, {%c0, %c1}];\n"           \
+#define H2    "tex.2d.v2.f16x2.f32 {%r0, %r1}, [%tex, {%c0, %c1}];\n"          \
               "mov.b32 %r2, 0;\nmov.b32 %r3, 0;\n"
 /* .array_size and .num_mipmap_levels are words that the driver of an H200 does
  * not load: error 500. */

@@ -1,0 +1,145 @@
+/* test_sim_texture.c -- textures and surfaces as an H200 has them
+ *
+ * The rows of tests/gpu/texture_case.h, whose results an H200 gave: all bits
+ * but those of filtered signed bytes, which are near what the text says.  What
+ * its driver says of descriptors is in tests/gpu/texture_api.h.
+ */
+#include "../gpu/texture_side.h"
+#include "../gpu/texture_h200.h"
+
+static struct side s;
+
+static int open_one(void **state)
+{
+    (void)state;
+    setenv("FGS_SIM_CC", "90", 1);
+    open_side(&s, "sim");
+    return 0;
+}
+
+static int close_one(void **state)
+{
+    (void)state;
+    close_side(&s);
+    return 0;
+}
+
+static CUresult read_row(const struct texture_case *c)
+{
+    struct object o;
+    CUresult r;
+
+    for (unsigned n = 0; n < c->count; n++)
+        texture_point(c, n, points + 4 * n);
+    r = make(&s, c, &o);
+    if (!r)
+        r = run(&s, c->insn, c->count, o.handle);
+    unmake(&s, c, &o);
+    return r;
+}
+
+static const uint64_t *answer(const char *name)
+{
+    for (size_t k = 0; k < sizeof texture_h200 / sizeof *texture_h200; k++)
+        if (!strcmp(texture_h200[k].name, name))
+            return &texture_h200[k].hash;
+    return NULL;
+}
+
+static void all_bits_are_those_of_a_gpu(void **state)
+{
+    unsigned bad = 0, rows = 0;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof texture_cases / sizeof *texture_cases; k++) {
+        const struct texture_case *c = &texture_cases[k];
+        const uint64_t *want = answer(c->name);
+
+        if (!want)
+            continue;
+        rows++;
+        assert_int_equal(read_row(c), 0);
+        if (results_hash(&s, c->count) == *want)
+            continue;
+        bad++;
+        print_error("%s: other results than an H200's\n", c->name);
+    }
+    assert_int_equal(rows, sizeof texture_h200 / sizeof *texture_h200);
+    assert_int_equal(bad, 0);
+}
+
+/* The text of CUDA C++ Programming Guide, "Linear Filtering", in doubles: a
+ * weight has 8 bits, a result 16. */
+static double filtered(const int8_t *e, int size, double x)
+{
+    double at = x - 0.5, whole = floor(at), part = at - whole, v[2];
+
+    for (int k = 0; k < 2; k++) {
+        int i = (int)whole + k;
+
+        i = i < 0 ? 0 : i > size - 1 ? size - 1 : i;
+        v[k] = e[i] < -127 ? -1 : e[i] / 127.0;
+    }
+    return v[0] + part * (v[1] - v[0]);
+}
+
+static void filtered_signed_bytes_are_near_the_text(void **state)
+{
+    const struct texture_case *c = texture_cases;
+
+    (void)state;
+    while (strcmp(c->name, "linear S8 x1 RANDOM"))
+        c++;
+    assert_int_equal(read_row(c), 0);
+    make_elements(c, 0);
+    for (unsigned n = 0; n < c->count; n++) {
+        float x, got;
+        double want;
+
+        memcpy(&x, &points[4 * n], sizeof x);
+        memcpy(&got, &s.got[4 * n], sizeof got);
+        want = filtered((const int8_t *)elements, 64, (double)x);
+        if (fabs((double)got - want) > 2 / 512.0 + 1 / 32767.0)
+            fail_msg("at %g: %g, not %g", (double)x, (double)got, want);
+    }
+}
+
+static void bytes_of_srgb_are_refused(void **state)
+{
+    const struct texture_case *c = texture_cases;
+
+    (void)state;
+    while (!(c->flags & SRGB))
+        c++;
+    assert_int_equal(read_row(c), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+static void descriptors_are_judged_as_by_a_gpu(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    for (int k = 0; k < TEXTURE_WRONGS; k++) {
+        char what[100];
+        CUresult r = texture_wrong(&s.call, s.memory, k, what);
+
+        if ((int)r != texture_said(k)) {
+            print_error("%s: %d, not %d\n", what, (int)r, texture_said(k));
+            bad++;
+        }
+    }
+    assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_bits_are_those_of_a_gpu),
+        cmocka_unit_test(filtered_signed_bytes_are_near_the_text),
+        cmocka_unit_test(bytes_of_srgb_are_refused),
+        cmocka_unit_test(descriptors_are_judged_as_by_a_gpu),
+    };
+
+    return cmocka_run_group_tests_name("sim_texture", tests, open_one,
+                                       close_one);
+}
