@@ -178,45 +178,16 @@ static void both_say_the_same(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* Kernels that end in an error, one a process. */
-static const struct {
-    const char *insn;
-    bool surface, none;
-} faults[] = {
-    { T2, false, true },
-    { SL("trap", "b32", "%r0") "mov.b32 %r1, 0;\n", true, false },
-    { "mov.b32 %c0, 2;\nmov.b32 %c1, 0;\n" SL("trap", "b32", "%r0")
-      "mov.b32 %r1, 0;\n", true, false },
-    { "mov.b32 %c0, 2;\nmov.b32 %c1, 0;\n" SL("zero", "b32", "%r0")
-      "mov.b32 %r1, 0;\n", true, false },
-    { "mov.b32 %c0, 0;\n" T1, false, false },
-    { SL("zero", "b32", "%r0") "mov.b32 %r1, 0;\n", true, true },
-    { "mov.b32 %c0, 0;\nmov.b32 %c1, 0;\nmov.b32 %c2, 9;\n" TA2, false, false },
-};
-
 static void a_wrong_kernel_ends(void **state)
 {
-    static const struct texture_case surf = {
-        "surface", "", 's', { 16, 8 }, F32, 1, 1, 0, 0, 0, 0, LOD, COUNTED,
-        INTS, 32
-    }, tex = {
-        "texture", "", 'a', { 16, 8 }, F32, 1, 1, 0, 0, 0, 0, LOD, COUNTED,
-        INTS, 32
-    };
     const char *which = getenv("FGS_TEX_FAULT");
     int n = which ? atoi(which) : -1;
-    struct object o;
     CUresult r;
 
     (void)state;
     if (n < 0 || n >= (int)(sizeof faults / sizeof *faults))
         skip();
-    for (unsigned k = 0; k < 128; k++)
-        points[k] = 1000;
-    r = make(&side[1], faults[n].surface ? &surf : &tex, &o);
-    if (!r)
-        r = run(&side[1], faults[n].insn, 32,
-                faults[n].none ? 0x12345 : o.handle);
+    r = run_fault(&side[1], n);
     print_message("fault %d: error %d, result %08x %08x %08x %08x\n", n, (int)r,
                   side[1].got[0], side[1].got[1], side[1].got[2],
                   side[1].got[3]);

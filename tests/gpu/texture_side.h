@@ -237,6 +237,44 @@ static CUresult run(struct side *s, const char *insn, unsigned count,
     return r ? r : end;
 }
 
+/* Kernels that end in an error, one a context; what an H200 said of them.  It
+ * says nothing of another shape: the software device does. */
+static const struct {
+    const char *insn;
+    bool surface, none;
+    int said;
+} faults[] = {
+    { T2, false, true, 700 },
+    { SL("trap", "b32", "%r0") "mov.b32 %r1, 0;\n", true, false, 700 },
+    { "mov.b32 %c0, 2;\nmov.b32 %c1, 0;\n" SL("trap", "b32", "%r0")
+      "mov.b32 %r1, 0;\n", true, false, 716 },
+    { "mov.b32 %c0, 2;\nmov.b32 %c1, 0;\n" SL("zero", "b32", "%r0")
+      "mov.b32 %r1, 0;\n", true, false, 716 },
+    { "mov.b32 %c0, 0;\n" T1, false, false, 0 },
+    { SL("zero", "b32", "%r0") "mov.b32 %r1, 0;\n", true, true, 700 },
+    { "mov.b32 %c0, 0;\nmov.b32 %c1, 0;\nmov.b32 %c2, 9;\n" TA2, false, false,
+      0 },
+};
+
+static CUresult run_fault(struct side *s, int n)
+{
+    static const struct texture_case surf = {
+        "surface", "", 's', { 16, 8 }, F32, 1, 1, 0, 0, 0, 0, LOD, COUNTED,
+        INTS, 32
+    }, tex = {
+        "texture", "", 'a', { 16, 8 }, F32, 1, 1, 0, 0, 0, 0, LOD, COUNTED,
+        INTS, 32
+    };
+    struct object o;
+    CUresult r;
+
+    for (unsigned k = 0; k < 128; k++)
+        points[k] = 1000;
+    r = make(s, faults[n].surface ? &surf : &tex, &o);
+    return r ? r : run(s, faults[n].insn, 32,
+                       faults[n].none ? 0x12345 : o.handle);
+}
+
 /* A number for the results of a row: those of an H200 are in texture_h200.h. */
 static uint64_t results_hash(const struct side *s, unsigned count)
 {

@@ -131,6 +131,25 @@ static void descriptors_are_judged_as_by_a_gpu(void **state)
     assert_int_equal(bad, 0);
 }
 
+static void wrong_kernels_end_as_on_a_gpu(void **state)
+{
+    unsigned bad = 0;
+
+    (void)state;
+    for (int k = 0; k < (int)(sizeof faults / sizeof *faults); k++) {
+        int want = faults[k].said ? faults[k].said
+                                  : CUDA_ERROR_ILLEGAL_INSTRUCTION;
+        CUresult r = run_fault(&s, k);
+
+        if ((int)r != want)
+            print_error("fault %d: %d, not %d\n", k, (int)r, want);
+        bad += (int)r != want;
+        close_side(&s); /* its context has ended */
+        open_side(&s, "sim");
+    }
+    assert_int_equal(bad, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +157,7 @@ int main(void)
         cmocka_unit_test(filtered_signed_bytes_are_near_the_text),
         cmocka_unit_test(bytes_of_srgb_are_refused),
         cmocka_unit_test(descriptors_are_judged_as_by_a_gpu),
+        cmocka_unit_test(wrong_kernels_end_as_on_a_gpu),
     };
 
     return cmocka_run_group_tests_name("sim_texture", tests, open_one,
