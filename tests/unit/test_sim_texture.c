@@ -114,6 +114,22 @@ static void bytes_of_srgb_are_refused(void **state)
     assert_int_equal(read_row(c), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+static void what_is_not_executed_is_not_loaded(void **state)
+{
+    static const char *const insns[] = {
+        "{ .reg .f32 %z;\nmov.f32 %z, 0f00000000;\n"
+        "tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1}], %z; }\n",
+        "tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, %tex, {%c0, %c1}];\n",
+        "tex.cube.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1, %c2, "
+        "%c2}];\n",
+    };
+
+    (void)state;
+    assert_int_equal(run(&s, T2, 0, 0), CUDA_ERROR_INVALID_VALUE); /* loads */
+    for (size_t k = 0; k < sizeof insns / sizeof *insns; k++)
+        assert_int_equal(run(&s, insns[k], 0, 0), CUDA_ERROR_INVALID_PTX);
+}
+
 static void descriptors_are_judged_as_by_a_gpu(void **state)
 {
     unsigned bad = 0;
@@ -156,6 +172,7 @@ int main(void)
         cmocka_unit_test(all_bits_are_those_of_a_gpu),
         cmocka_unit_test(filtered_signed_bytes_are_near_the_text),
         cmocka_unit_test(bytes_of_srgb_are_refused),
+        cmocka_unit_test(what_is_not_executed_is_not_loaded),
         cmocka_unit_test(descriptors_are_judged_as_by_a_gpu),
         cmocka_unit_test(wrong_kernels_end_as_on_a_gpu),
     };
