@@ -433,7 +433,7 @@ static void stage_between_two_of_the_chain_hands_on(void **state)
     }
 }
 
-/* A stage of the chain joins the ring with a buffer that is filled otherwise. */
+/* A stage of the chain joins the ring with a buffer filled otherwise. */
 static void join_within_the_chain_reads_the_ring_first(void **state)
 {
     fgs_kernel_desc d = { .size = sizeof d, .role = FGS_ROLE_JOIN,
