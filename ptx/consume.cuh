@@ -61,13 +61,10 @@ static __device__ bool flag_is_set(const fgs::u32 *flag, fgs::u32 round,
     return !__syncthreads_or((int)code);
 }
 
-/* x times 2^(s - 127), rounded once; -0, the sentinel, becomes +0. */
+/* x times its scale; -0, the sentinel, becomes +0. */
 static __device__ fgs::u32 scaled(fgs::u32 x, fgs::u32 s)
 {
-    const fgs::u32 power = s ? s << 23 : 0x00400000;
-    const float y = fgs::mul_rn(__uint_as_float(x), __uint_as_float(power));
-
-    return fgs::bits_of(__fadd_rn(y, 0.0f));
+    return fgs::bits_of(__fadd_rn(times_power(x, s), 0.0f));
 }
 
 /* Chunk i of the output is the mirrored one, backwards; bits are moved, so NaN

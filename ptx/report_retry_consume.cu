@@ -5,11 +5,7 @@
  */
 #include <fgs/fgs_device.cuh>
 
-#if WITH_SCALED
-#error "fgs: a second operand is in the PTX alone"
-#endif
-
 typedef fgs::ELEMENT element;
 typedef fgs::pipe<element, TILE_BYTES, STAGES_MOST, fgs::engine::report,
-                  BOXES, WITH_EACH, true> ring;
+                  BOXES, WITH_EACH, true, STAGE_BYTES - TILE_BYTES> ring;
 #include "ring.cuh"

@@ -1,8 +1,8 @@
 /* ring.cuh -- a consumer with a ring of stages: what the twins of ptx/ share
  *
  * Included behind a typedef `ring`, an fgs::pipe.  Warp 0 loads, warp 1
- * retries, the others write tiles backwards; the heads of the .ptx.in files
- * have parameters, launch, memory.
+ * retries, the others write tiles, or their products with a stage's scales,
+ * backwards; the heads of the .ptx.in files have parameters, launch, memory.
  */
 #include "role.cuh"
 
@@ -10,6 +10,38 @@ static_assert(element::bits == BITS && element::sentinel == SENTINEL &&
                   element::fill == FILL,
               "the tokens and the header know different sentinels");
 static_assert(THREADS >= 96, "a warp to load, one to retry, one to compute");
+
+#if WITH_SCALED
+typedef fgs::two_operands<fgs::ue8m0, SCALE_BYTES> source;
+
+static __device__ source source_of(const char *mid, const char *mid2,
+                                   fgs::u64 k)
+{
+    return { mid + k * TILE_BYTES, mid2 + k * SCALE_BYTES };
+}
+#else
+static __device__ const char *source_of(const char *mid, const char *,
+                                        fgs::u64 k)
+{
+    return mid + k * TILE_BYTES;
+}
+#endif
+
+/* Chunk i of the output is the mirrored one of a stage, backwards. */
+static __device__ fgs::chunk result(void *stage, fgs::u32 i)
+{
+    const fgs::u32 from = TILE_CHUNKS - 1 - i;
+    fgs::chunk c = fgs::chunk_at(stage, from);
+
+#if WITH_SCALED
+    const fgs::u32 s = ((const unsigned char *)stage)[TILE_BYTES + from];
+
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        c.w[k] = fgs::bits_of(times_power(c.w[k], s));
+#endif
+    return fgs::reversed<element>(c);
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 ENTRY(STEM)(PARAMS)
@@ -23,7 +55,7 @@ ENTRY(STEM)(PARAMS)
     fgs::u64 k = blockIdx.x;
 
     asm("mov.u32 %0, %%dynamic_smem_size;" : "=r"(stages));
-    stages /= TILE_BYTES;
+    stages /= STAGE_BYTES;
     stages = stages > STAGES_MOST ? STAGES_MOST : stages ? stages : 1;
     bound.bound_ns = p_bound_ns;
     bound.max_tries = p_max_tries;
@@ -36,7 +68,8 @@ ENTRY(STEM)(PARAMS)
     /* One arrival stands for a compute warp. */
     p.init(WORKER_WARPS, t, stages, p_ctl);
     if (warp == 0) {
-        while (k < p_tiles && p.issue(i, tiles, p_mid + k * TILE_BYTES)) {
+        while (k < p_tiles &&
+               p.issue(i, tiles, source_of(p_mid, p_mid2, k))) {
             k += step;
             i++;
         }
@@ -48,7 +81,8 @@ ENTRY(STEM)(PARAMS)
             fgs::site here = { p_ctl, p_rec, k, fgs::role_consumer,
                                p_stat };
 
-            if (!p.retry(r, i, tiles, p_mid + k * TILE_BYTES, bound, here))
+            if (!p.retry(r, i, tiles, source_of(p_mid, p_mid2, k), bound,
+                         here))
                 break;
         }
     } else {
@@ -57,8 +91,7 @@ ENTRY(STEM)(PARAMS)
                 fgs::trace_ready(p_trace ? p_trace + blockIdx.x : nullptr);
             for (fgs::u32 c = t - 64; c < TILE_CHUNKS; c += WORKERS)
                 fgs::chunk_at(p_out + k * TILE_BYTES, c) =
-                    fgs::reversed<element>(fgs::chunk_at(
-                        p.tile_at(tiles, i), TILE_CHUNKS - 1 - c));
+                    result(p.tile_at(tiles, i), c);
             p.release_warp(i);
         }
     }

@@ -38,6 +38,13 @@ static __device__ fgs::u64 tile_of(const fgs::u32 *table,
     return tile;
 }
 
+/* x times the ue8m0 scale s, 2^(s - 127), rounded once. */
+static __device__ float times_power(fgs::u32 x, fgs::u32 s)
+{
+    return fgs::mul_rn(__uint_as_float(x),
+                       __uint_as_float(s ? s << 23 : 0x00400000));
+}
+
 /* All threads, extra time for trials: p_work_ns, and of p_spread_ns the part
  * that a hash of the block's index makes of it.  Thread 0 spends it, the block
  * waits for it; an abort ends it. */

@@ -106,7 +106,6 @@ static int add_twin(struct all *a, const fgs_ptx_desc *d, const char *target,
     char *text = NULL;
     fgs_result got = a->no_nvrtc ? FGS_E_UNSUPPORTED
                                  : text_compile(d, &text, &err);
-    struct sass_what w;
     int code;
 
     if (got == FGS_E_UNSUPPORTED || (got < 0 && a->made && a->made < needs)) {
@@ -115,9 +114,7 @@ static int add_twin(struct all *a, const fgs_ptx_desc *d, const char *target,
             snprintf(r->why, sizeof r->why, "%.399s", err.text);
         return EXIT_GOOD;
     }
-    /* the twins of stages with two operands say that they are none */
-    sass_what_of_stem(d, &w);
-    if (got == FGS_E_INVAL || (got < 0 && w.two)) {
+    if (got == FGS_E_INVAL) { /* there is none */
         r->alone++;
         return EXIT_GOOD;
     }

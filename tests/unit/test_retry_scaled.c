@@ -1,9 +1,10 @@
 /* test_retry_scaled.c -- two operands in a stage, each with its own sentinel
  *
  * f32 tiles (-0.0) and a ue8m0 scale for each chunk (0xFF), by producers of
- * their own; the retry warp copies both again while one of them reports.
+ * their own; the retry warp copies both again while one of them reports.  In
+ * PTX, then by the twins.
  */
-#include "kernels.h"
+#include "kernels_both.h"
 
 enum { SCALE_TILE = FGS__TILE_CHUNKS, SCALES = TILES * SCALE_TILE };
 
@@ -16,7 +17,8 @@ static fgs_kernel *make_for(fgs_role role, fgs_element e, uint32_t tile_bytes,
                             const char *stem)
 {
     fgs_kernel_desc d = { .size = sizeof d, .role = role, .element = e,
-                          .tile_bytes = tile_bytes, .stem = stem };
+                          .tile_bytes = tile_bytes, .stem = stem,
+                          .language = language };
     fgs_kernel *k = NULL;
     fgs_error err;
 
@@ -181,6 +183,6 @@ int main(void)
         cmocka_unit_test(leak_of_either_operand_is_named),
     };
 
-    return cmocka_run_group_tests_name("retry_scaled", tests, open_all,
-                                       close_all);
+    return run_both_with("retry_scaled", tests, sizeof tests / sizeof tests[0],
+                         open_all, close_all);
 }

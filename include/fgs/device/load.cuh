@@ -22,12 +22,15 @@ namespace fgs {
 
 /* ---- giving up: the first bad chunk, where it can be seen --------------- */
 
-/* One thread, the tile in shared memory as the last copy left it. */
-template <class E, u32 Bytes>
+/* One thread, the tile in shared memory as the last copy left it.  Behind its
+ * chunks are counted those of a second operand. */
+template <class E, u32 Bytes, class F = const void *>
 FGS_FN void give_up_shared(void *tile, u32 code, const patience &p,
                            const site &at)
 {
+    typedef second_of<F> second;
     constexpr u32 chunks = tile_shape<E, Bytes>::chunks;
+    constexpr u32 all = chunks + second::bytes / 16;
     chunk bits = {};
     u32 i = 0;
 
@@ -36,7 +39,11 @@ FGS_FN void give_up_shared(void *tile, u32 code, const patience &p,
     while (code != giveup_landing && i < chunks &&
            !holds_sentinel<E>(chunk_at(tile, i)))
         i++;
-    if (code == giveup_landing || i == chunks)
+    if constexpr (all > chunks)
+        while (i >= chunks && i < all &&
+               !holds_sentinel<typename second::element>(chunk_at(tile, i)))
+            i++;
+    if (code == giveup_landing || i == all)
         i = no_chunk; /* nothing landed; or it was reported and is not there */
     else
         bits = chunk_at(tile, i);
@@ -77,7 +84,8 @@ FGS_FN void copy_part(u64 &bar, void *to, const void *from, u32 bytes)
 /* Arm the barrier's phase and copy into it, Box bytes at a time.  One thread;
  * with async the 32 lanes of a warp, whose arrivals the barrier counts.
  *
- * from  a pointer; or a tensor_box, which is copied as a whole
+ * from  a pointer; or a tensor_box, which is copied as a whole; or
+ *       two_operands
  */
 template <class E, u32 Bytes, class N, u32 Box = Bytes, class F>
 FGS_FN void issue_tile(u64 &bar, void *tile, const F &from)
@@ -86,6 +94,9 @@ FGS_FN void issue_tile(u64 &bar, void *tile, const F &from)
                       ((engine_is<N>::report || engine_is<N>::bulk) &&
                        Box >= Bytes),
                   "fgs: a tensor_box is one copy, by report or bulk");
+    typedef second_of<F> second;
+    static_assert(!second::bytes || engine_is<N>::report,
+                  "fgs: a second operand needs the report engine");
     if constexpr (is_box<F>::value) {
         barrier_expect(bar, Bytes);
         copy_box<mechanism_of<E>(), engine_is<N>::report>(bar, tile, from.map,
@@ -98,10 +109,15 @@ FGS_FN void issue_tile(u64 &bar, void *tile, const F &from)
                      : "r"(to_shared(&bar))
                      : "memory");
     } else {
-        barrier_expect(bar, Bytes);
+        const char *first = (const char *)chunk_from(from, 0);
+
+        barrier_expect(bar, Bytes + second::bytes);
         for (u32 k = 0; k < Bytes; k += Box)
-            copy_part<E, N>(bar, (char *)tile + k, (const char *)from + k,
+            copy_part<E, N>(bar, (char *)tile + k, first + k,
                             Bytes - k < Box ? Bytes - k : Box);
+        if constexpr (second::bytes)
+            copy_part<typename second::element, N>(
+                bar, (char *)tile + Bytes, from.second, second::bytes);
     }
 }
 
@@ -121,7 +137,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const F &from, u32 &round,
 
         while (!barrier_landed(bar, round, sentinel))
             if (p.lost(l)) {
-                give_up_shared<E, Bytes>(tile, giveup_landing, p, at);
+                give_up_shared<E, Bytes, F>(tile, giveup_landing, p, at);
                 return giveup_landing;
             }
         round++;
@@ -132,7 +148,7 @@ FGS_FN u32 settle_report(u64 &bar, void *tile, const F &from, u32 &round,
             asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
         code = hold_back<E, false>(from, bad, p, l, at, abort);
         if (code) {
-            give_up_shared<E, Bytes>(tile, code, p, at);
+            give_up_shared<E, Bytes, F>(tile, code, p, at);
             return code;
         }
         issue_tile<E, Bytes, engine::report, Box>(bar, tile, from);

@@ -60,15 +60,17 @@ template <bool Counter> struct gate {
 };
 
 /*
- * Lies in shared memory; the tiles lie Stages * Bytes apart from it.
+ * Lies in shared memory; the tiles lie, Stages * (Bytes + More), apart from it.
  *
  * Stages  of the ring; with Fewer, the most: init says how many
  * Boxes   a stage is filled by as many copies; the last may be shorter
  * Each    report: each of them on its own barrier, and only those that brought
  *         a sentinel are issued again
+ * More    report, not Each: bytes of a second operand behind each tile; `from`
+ *         is then two_operands
  */
 template <class E, u32 Bytes, u32 Stages, class N = engine::automatic,
-          u32 Boxes = 1, bool Each = false, bool Fewer = false>
+          u32 Boxes = 1, bool Each = false, bool Fewer = false, u32 More = 0>
 struct pipe {
     enum : u32 {
         chunks = tile_shape<E, Bytes>::chunks,
@@ -82,6 +84,8 @@ struct pipe {
                   "fgs: a pipe has 1 to 32 stages");
     static_assert(!Each || engine_is<N>::report,
                   "fgs: boxes with a barrier each need the report engine");
+    static_assert(!More || !Each,
+                  "fgs: boxes with a barrier each have no second operand");
     static_assert(Stages * bars <= 32,
                   "fgs: a pipe has 32 barriers of copies at most");
     typedef engine_is<N> is;
@@ -112,7 +116,7 @@ struct pipe {
 
     FGS_FN void *tile_at(void *tiles, u32 i) const
     {
-        return (char *)tiles + i % stages() * Bytes;
+        return (char *)tiles + i % stages() * (Bytes + More);
     }
 
     /*
@@ -146,12 +150,15 @@ struct pipe {
     /*
      * Issuer, a converged warp: fill tile i's stage once it is empty.
      *
-     * from  in global memory, 16-byte aligned; or a tensor_box
+     * from  in global memory, 16-byte aligned; or a tensor_box, two_operands
      *
      * false  somebody gave up: nothing was issued; close comes next
      */
     template <class F> FGS_FN bool issue(u32 i, void *tiles, const F &from)
     {
+        static_assert(second_of<F>::bytes == More,
+                      "fgs: a pipe's stage has room for what it is filled "
+                      "with");
         u32 s = i % stages();
         bool go = true;
 

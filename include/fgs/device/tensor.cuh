@@ -1,11 +1,12 @@
-/* tensor.cuh -- a box of a matrix, where a tile would be a pointer
+/* tensor.cuh -- a box, or two operands, where a tile would be a pointer
  *
  * A part of <fgs/fgs_device.cuh>.  Guide 4.6.7.
  *
  * What a pipe fills a stage with, and copies again, is `from`: a pointer to
  * bytes that lie behind each other, or such a box, which a 2-D tensor copy
- * loads row by row.  Tensor copies are weak in PTX; the documents promise the
- * protocol for them too.
+ * loads row by row; or the tile and a second operand, say its scales, which has
+ * a sentinel of its own and lies behind it in the stage.  Tensor copies are
+ * weak in PTX; the documents promise the protocol for them too.
  */
 #ifndef FGS_DEVICE_TENSOR_CUH
 #define FGS_DEVICE_TENSOR_CUH
@@ -24,6 +25,13 @@ template <u32 RowBytes> struct tensor_box {
     u64 pitch;         /* bytes from row to row                              */
 };
 
+/* Both in global memory, 16-byte aligned; the second Bytes of elements E. */
+template <class E, u32 Bytes> struct two_operands {
+    static_assert(Bytes && Bytes % 16 == 0,
+                  "fgs: a second operand is whole chunks");
+    const void *first, *second;
+};
+
 /* Where chunk i of a tile lies in global memory. */
 FGS_FN const void *chunk_from(const void *from, u32 i)
 {
@@ -35,6 +43,12 @@ FGS_FN const void *chunk_from(const tensor_box<Row> &b, u32 i)
 {
     return (const char *)b.first + i / (Row / 16) * b.pitch +
            i % (Row / 16) * 16;
+}
+
+template <class E, u32 Bytes>
+FGS_FN const void *chunk_from(const two_operands<E, Bytes> &o, u32 i)
+{
+    return chunk_from(o.first, i);
 }
 
 #define FGS_BOX(report)                                                        \
@@ -72,6 +86,16 @@ template <class F> struct is_box {
 };
 template <u32 Row> struct is_box<tensor_box<Row>> {
     enum : bool { value = true };
+};
+
+/* The second operand; without one, bytes of no kind: f32 has to stand. */
+template <class F> struct second_of {
+    typedef f32 element;
+    enum : u32 { bytes = 0 };
+};
+template <class E, u32 Bytes> struct second_of<two_operands<E, Bytes>> {
+    typedef E element;
+    enum : u32 { bytes = Bytes };
 };
 
 } /* namespace fgs */
