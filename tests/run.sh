@@ -19,7 +19,8 @@ case $test in
 *) kind=cmocka run=$test ;;
 esac
 
-timeout "${TEST_TIMEOUT:-300}" $run > "$log" 2>&1 < /dev/null
+# The longest, ptx/sass, takes three minutes of a processor of its own.
+timeout "${TEST_TIMEOUT:-900}" $run > "$log" 2>&1 < /dev/null
 code=$?
 
 # A case that began and did not end is a crash; a failing exit without a
