@@ -39,6 +39,7 @@ cudaError_t cudaInitDevice(int device, unsigned int deviceFlags,
 {
     cudaError_t e = fgs__rt_open();
     int was = fgs__rt_self.device;
+    CUcontext ctx = e ? NULL : fgs__rt_context();
 
     if (e)
         return e;
@@ -50,7 +51,9 @@ cudaError_t cudaInitDevice(int device, unsigned int deviceFlags,
     }
     /* Made ready, but not this thread's. */
     e = cudaSetDevice(device);
-    return device == was || e ? e : cudaSetDevice(was);
+    fgs__rt_self.device = was;
+    fgs__rt_cu.cuCtxSetCurrent(ctx);
+    return e;
 }
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags)

@@ -141,7 +141,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode,
     return e ? e
              : fgs__rt_done(fgs__rt_cu.cuGraphAddMemsetNode(
                    pGraphNode, graph, pDependencies, numDependencies,
-                   &pMemsetParams->same, fgs__rt_context()));
+                   (const void *)pMemsetParams, fgs__rt_context()));
 }
 
 cudaError_t
@@ -153,5 +153,6 @@ cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec,
 
     return e ? e
              : fgs__rt_done(fgs__rt_cu.cuGraphExecMemsetNodeSetParams(
-                   hGraphExec, node, &pNodeParams->same, fgs__rt_context()));
+                   hGraphExec, node, (const void *)pNodeParams,
+                   fgs__rt_context()));
 }

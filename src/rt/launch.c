@@ -53,8 +53,6 @@ static cudaError_t why(CUresult r, const dim3 *g, const dim3 *b)
                            g->x,               g->y, g->z };
     unsigned long long threads = 1ull * b->x * b->y * b->z;
 
-    if (r == CUDA_ERROR_INVALID_HANDLE)
-        return cudaErrorInvalidDeviceFunction;
     if (r != CUDA_ERROR_INVALID_VALUE)
         return (cudaError_t)r;
     for (int i = 1; i < 7; i++) { /* attributes 2 to 7 */
@@ -256,6 +254,9 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
 
 static CUlaunchConfig for_driver(const cudaLaunchConfig_t *c)
 {
+    static const cudaLaunchConfig_t none;
+
+    c = c ? c : &none;
     return (CUlaunchConfig){ c->gridDim.x,
                              c->gridDim.y,
                              c->gridDim.z,
@@ -274,7 +275,9 @@ cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
 {
     CUlaunchConfig c = for_driver(launchConfig);
 
-    WITH(func, f, cuOccupancyMaxPotentialClusterSize(clusterSize, f, &c));
+    WITH(func, f,
+         cuOccupancyMaxPotentialClusterSize(clusterSize, f,
+                                            launchConfig ? &c : NULL));
 }
 
 cudaError_t
@@ -283,5 +286,7 @@ cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
 {
     CUlaunchConfig c = for_driver(launchConfig);
 
-    WITH(func, f, cuOccupancyMaxActiveClusters(numClusters, f, &c));
+    WITH(func, f,
+         cuOccupancyMaxActiveClusters(numClusters, f,
+                                      launchConfig ? &c : NULL));
 }

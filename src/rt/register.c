@@ -267,7 +267,8 @@ static cudaError_t load(struct binary *b)
     if (r)
         b->lib = NULL;
     b->error = (cudaError_t)r;
-    b->tried = true;
+    /* Not for ever: memory may be there later, and another context. */
+    b->tried = r != CUDA_ERROR_OUT_OF_MEMORY && !fgs__rt_sticks(b->error);
     if (!b->error)
         fill_managed(b);
     return b->error;
@@ -286,6 +287,16 @@ char __cudaInitModule(void **fatCubinHandle)
     return !fgs__rt_note(e);
 }
 
+/* What the driver says of a kernel that it cannot find, in the runtime's
+ * words; other errors, as of a context that has failed, are what they are. */
+static cudaError_t no_kernel(CUresult r)
+{
+    return r == CUDA_ERROR_NOT_FOUND || r == CUDA_ERROR_INVALID_HANDLE ||
+                   r == CUDA_ERROR_INVALID_VALUE
+               ? cudaErrorInvalidDeviceFunction
+               : (cudaError_t)r;
+}
+
 static struct item *find(const void *host, bool variable)
 {
     struct item *it = all.items[bucket(host)];
@@ -299,19 +310,23 @@ cudaError_t fgs__rt_kernel(const void *host, CUkernel *out)
 {
     cudaError_t e = fgs__rt_enter();
     struct item *it;
+    CUfunction f;
 
     if (e)
         return e;
+    if (!out)
+        return fgs__rt_note(cudaErrorInvalidValue);
     pthread_mutex_lock(&all.lock);
     it = find(host, false);
-    if (!it) {
-        *out = (CUkernel)(uintptr_t)host; /* of cudaGetKernel and the like */
-        e = host ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+    if (!it) { /* of cudaGetKernel and the like? */
+        *out = (CUkernel)(uintptr_t)host;
+        e = host ? no_kernel(fgs__rt_cu.cuKernelGetFunction(&f, *out))
+                 : cudaErrorInvalidDeviceFunction;
     } else {
         e = load(it->from);
-        if (!e && !it->kernel &&
-            fgs__rt_cu.cuLibraryGetKernel(&it->kernel, it->from->lib, it->name))
-            e = cudaErrorInvalidDeviceFunction;
+        if (!e && !it->kernel)
+            e = no_kernel(fgs__rt_cu.cuLibraryGetKernel(
+                &it->kernel, it->from->lib, it->name));
         *out = it->kernel;
     }
     pthread_mutex_unlock(&all.lock);
@@ -323,9 +338,22 @@ cudaError_t fgs__rt_function(const void *host, CUfunction *out)
     CUkernel k;
     cudaError_t e = fgs__rt_kernel(host, &k);
 
-    if (!e && fgs__rt_cu.cuKernelGetFunction(out, k))
-        e = fgs__rt_note(cudaErrorInvalidDeviceFunction);
-    return e;
+    if (e)
+        return e;
+    if (!out)
+        return fgs__rt_note(cudaErrorInvalidValue);
+    return fgs__rt_note(no_kernel(fgs__rt_cu.cuKernelGetFunction(out, k)));
+}
+
+/* nvcc writes a managed variable in the host's code as what its pointer points
+ * to, so its address is that in managed memory. */
+static struct item *find_managed(const void *at)
+{
+    for (size_t i = 0; at && i < BUCKETS; i++)
+        for (struct item *it = all.items[i]; it; it = it->next)
+            if (it->managed && *it->managed == at)
+                return it;
+    return NULL;
 }
 
 cudaError_t fgs__rt_symbol(const void *host, CUdeviceptr *at, size_t *size)
@@ -338,6 +366,8 @@ cudaError_t fgs__rt_symbol(const void *host, CUdeviceptr *at, size_t *size)
         return e;
     pthread_mutex_lock(&all.lock);
     it = find(host, true);
+    if (!it)
+        it = find_managed(host);
     e = it ? load(it->from) : cudaErrorInvalidSymbol;
     if (!e) {
         r = it->managed

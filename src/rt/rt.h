@@ -40,6 +40,8 @@ struct fgs__rt_thread {
     int device;
     bool per_thread;  /* this call is a _ptsz or _ptds one                   */
     cudaError_t last;
+    CUcontext bound;  /* made current by us; NULL = none                     */
+    unsigned resets;  /* of devices, when that was                           */
     struct fgs__rt_config config[FGS__RT_DEPTH]; /* of <<<>>>                */
     unsigned depth;
 };
@@ -54,6 +56,8 @@ cudaError_t fgs__rt_enter(void);
 cudaError_t fgs__rt_open(void);
 /* Keeps an error as the thread's last one; an unready object is none. */
 cudaError_t fgs__rt_note(cudaError_t e);
+/* After these a context is of no use any more. */
+bool fgs__rt_sticks(cudaError_t e);
 #define fgs__rt_done(r) fgs__rt_note((cudaError_t)(r))
 CUcontext fgs__rt_context(void); /* the current one; NULL = none             */
 cudaStream_t fgs__rt_stream(cudaStream_t s);

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct fgs__rt_driver fgs__rt_cu;
 _Thread_local struct fgs__rt_thread fgs__rt_self;
@@ -12,6 +13,7 @@ static struct {
     bool opened;
     cudaError_t error;                  /* of opening                        */
     CUcontext context[FGS__RT_DEVICES]; /* retained                          */
+    atomic_uint resets;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 typedef CUresult (*get_proc)(const char *, void **, int, cuuint64_t,
@@ -87,9 +89,16 @@ static cudaError_t primary(int device, CUcontext *out)
 static cudaError_t bind(int device)
 {
     CUcontext ctx;
+    unsigned resets = atomic_load(&state.resets);
     cudaError_t e = primary(device, &ctx);
 
-    return e ? e : (cudaError_t)fgs__rt_cu.cuCtxSetCurrent(ctx);
+    if (!e)
+        e = (cudaError_t)fgs__rt_cu.cuCtxSetCurrent(ctx);
+    if (!e) {
+        fgs__rt_self.bound = ctx;
+        fgs__rt_self.resets = resets;
+    }
+    return e;
 }
 
 CUcontext fgs__rt_context(void)
@@ -99,11 +108,18 @@ CUcontext fgs__rt_context(void)
     return fgs__rt_cu.cuCtxGetCurrent(&ctx) ? NULL : ctx;
 }
 
+/* A context that we made current may be one of a device that another thread
+ * has reset since: then it is looked up anew. */
 cudaError_t fgs__rt_enter(void)
 {
     cudaError_t e = fgs__rt_open();
+    CUcontext ctx;
 
-    if (e || fgs__rt_context())
+    if (e)
+        return e;
+    ctx = fgs__rt_context();
+    if (ctx && (ctx != fgs__rt_self.bound ||
+                fgs__rt_self.resets == atomic_load(&state.resets)))
         return e;
     return fgs__rt_note(bind(fgs__rt_self.device));
 }
@@ -156,6 +172,7 @@ cudaError_t cudaDeviceReset(void)
         e = (cudaError_t)fgs__rt_cu.cuDevicePrimaryCtxReset(device);
         fgs__rt_cu.cuDevicePrimaryCtxRelease(device);
         state.context[device] = NULL;
+        atomic_fetch_add(&state.resets, 1);
     }
     pthread_mutex_unlock(&state.lock);
     fgs__rt_cu.cuCtxSetCurrent(NULL);
@@ -165,8 +182,7 @@ cudaError_t cudaDeviceReset(void)
 
 /* -------------------------------------------------------------- errors -- */
 
-/* After these a context is of no use any more. */
-static bool sticks(cudaError_t e)
+bool fgs__rt_sticks(cudaError_t e)
 {
     return (e >= cudaErrorIllegalAddress && e <= cudaErrorLaunchTimeout &&
             e != cudaErrorLaunchOutOfResources) ||
@@ -185,7 +201,7 @@ cudaError_t cudaGetLastError(void)
 {
     cudaError_t e = fgs__rt_self.last;
 
-    if (!sticks(e))
+    if (!fgs__rt_sticks(e))
         fgs__rt_self.last = cudaSuccess;
     return e;
 }
