@@ -255,6 +255,8 @@ static fgs_result copy(struct fgs__buffer *b, uint64_t offset, const void *from,
     result = fgs__plans_idle(d, b->ptr, b->bytes, b->name, err);
     if (result < 0)
         goto leave;
+    if (to)
+        fgs__plans_wrote(d, b->ptr + offset, bytes);
     /* From pageable memory the first call returns when the bytes are staged; a
      * stream that does not wait for the legacy one could start before they are
      * there (seen on an H200). */
@@ -280,8 +282,6 @@ fgs_result fgs_buffer_write(fgs_buffer *buf, uint64_t offset, const void *host,
     struct fgs__buffer *b;
     fgs_result r = fgs__buffer_get(&b, buf, "buf", err);
 
-    if (r >= 0)
-        b->last = NULL;
     return r < 0 ? r : copy(b, offset, host, NULL, 1, bytes, err);
 }
 

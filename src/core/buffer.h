@@ -14,9 +14,6 @@ struct fgs__buffer {
     uint64_t bytes;          /* of all slots */
     CUdeviceptr ptr;
     int owned;               /* ptr is ours to free */
-    const void *last;        /* the plan that ran last, NULL = the application
-                                wrote since                               */
-    int replayed;            /* a graph has it: who ran last is not known */
 };
 
 fgs_result fgs__buffer_get(struct fgs__buffer **out, const fgs_buffer *buf,

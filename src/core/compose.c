@@ -132,7 +132,7 @@ static fgs_result take_parts(struct fgs__plan *p, const fgs_plan_spec *spec,
         r = fgs__rings_close(p, err);
     for (uint32_t i = 0; r >= 0 && i < spec->use_count; i++)
         r = take_use(p, &spec->uses[i], err);
-    return r;
+    return r < 0 ? r : fgs__plan_places(p, err);
 }
 
 /* The stage that the receipt tells of: the last one that looks for sentinels,

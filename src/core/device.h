@@ -52,6 +52,7 @@ struct fgs__device {
     struct fgs__overlap overlap[FGS__CROSS_COUNT]; /* composing's own        */
     pthread_mutex_t lock;     /* guards what follows                         */
     struct fgs__plan *plans;  /* all plans, for the buffers in use           */
+    const struct fgs__plan *ran_last; /* others know of its run; NULL = not   */
     int linker_open;          /* `linker` was looked for                     */
     struct fgs__nvjitlink linker;
     int nvrtc_open;           /* `nvrtc` was looked for                      */

@@ -288,6 +288,7 @@ void fgs__plan_drop(struct fgs__plan *p)
     fgs__free(a, p->use);
     fgs__free(a, p->edge);
     fgs__free(a, p->ring);
+    fgs__free(a, p->place);
     fgs__free(a, p->op);
     fgs__free(a, p->stream);
     fgs__free(a, p->event);

@@ -88,7 +88,10 @@ fgs_result fgs__plans_rebind(const struct fgs__buffer *b, CUdeviceptr ptr,
             p->use[i].ptr = ptr;
             p->use[i].clean = 0;
         }
+        fgs__plan_sort_places(p);
     }
+    if (r >= 0)
+        d->ran_last = NULL;
     pthread_mutex_unlock(&d->lock);
     return r;
 }
@@ -153,6 +156,8 @@ static void unlink_plan(struct fgs__plan *p)
         link = &(*link)->next;
     if (*link)
         *link = p->next;
+    if (p->dev->ran_last == p)
+        p->dev->ran_last = NULL;
     pthread_mutex_unlock(&p->dev->lock);
 }
 

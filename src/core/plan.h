@@ -119,7 +119,6 @@ struct fgs__stage {
 
 struct fgs__use {
     fgs_buffer *handle;
-    struct fgs__buffer *buffer; /* alive while the handle is                 */
     char name[32];
     CUdeviceptr ptr;
     uint64_t bytes;            /* of all slots                               */
@@ -139,11 +138,18 @@ struct fgs__use {
     uint64_t clean;            /* bit s = slot s holds sentinels only, as far
                                   as `clean_tiles` go                        */
     uint64_t clean_tiles[64];
+    int foreign;               /* others wrote there since, under dev->lock  */
     /* An edge of a ring is a use of its own: its slot moves on by `step`, the
      * ring's edges, from round to round.  What is clean the first of them
      * knows. */
     uint32_t ring;             /* index into plan->ring, NOWHERE = none      */
     uint32_t at, step;         /* of the ring's edges; else 0 and 1          */
+};
+
+/* A use by its address: between.c. */
+struct fgs__place {
+    CUdeviceptr at;
+    uint32_t use;
 };
 
 /* A buffer whose slots the edges of a chain share: ring.c. */
@@ -213,6 +219,7 @@ struct fgs__plan {
     struct fgs__use *use;
     struct fgs__edge *edge;
     struct fgs__ring *ring;
+    struct fgs__place *place;  /* uses in order of their memory              */
     struct fgs__op *op;
     CUstream *stream;          /* [0] = of the run                           */
     struct fgs__event *event;
@@ -221,8 +228,11 @@ struct fgs__plan {
     uint32_t maps;
     struct fgs__gnode *gnode;
     uint32_t gnodes;
+    int replayed;              /* a graph may have its rounds, under
+                                  dev->lock                                  */
     int graphing;              /* its rounds are being put into a graph      */
     int no_ahead;              /* by the last of them                        */
+    uint32_t places;
     uint32_t stages, uses, edges, rings, ops, streams, events, patches;
     uint32_t side;             /* stream of fills ahead, ours; NOWHERE = none */
     uint32_t clean_event;      /* behind those                               */
@@ -457,6 +467,16 @@ void fgs__plans_let_go(struct fgs__device *d, const fgs_kernel *kernel,
  * are stale from now on. */
 void fgs__plans_wait(struct fgs__device *d, CUdeviceptr ptr, uint64_t bytes,
                      const fgs_kernel *kernel);
+
+/* between.c: the plan's memory in order, when it is composed, and when a
+ * buffer has moved. */
+fgs_result fgs__plan_places(struct fgs__plan *p, fgs_error *err);
+void fgs__plan_sort_places(struct fgs__plan *p);
+/* A run begins: slots that others wrote to are not clean, and what it writes is
+ * foreign to the others.  Under the lock. */
+void fgs__plans_between(struct fgs__plan *p);
+/* The application wrote to that memory. */
+void fgs__plans_wrote(struct fgs__device *d, CUdeviceptr ptr, uint64_t bytes);
 
 /* FGS_E_BUSY when an unfinished run of another plan on another stream writes
  * what this one uses, or the other way round.  Under the lock, in the

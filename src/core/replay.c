@@ -179,8 +179,9 @@ static fgs_result enter(struct fgs__builder *b, uint32_t rounds,
     if (r < 0)
         return r;
     forget_slots(p);
-    for (uint32_t i = 0; i < p->uses; i++)
-        p->use[i].buffer->replayed = 1;
+    pthread_mutex_lock(&p->dev->lock);
+    p->replayed = 1;
+    pthread_mutex_unlock(&p->dev->lock);
     p->graphing = 1;
     p->ahead = 0;
     fgs__plan_attrs(p);

@@ -352,14 +352,15 @@ static fgs_result launch_all(struct fgs__plan *p, CUstream stream,
 }
 
 /* A launch sequence broke off: wait for what was launched, so that nothing of
- * it touches the buffers after this call.  What it left in the slots is not
- * known. */
+ * it touches the buffers after this call.  What it left in the slots, and in
+ * the abort word, is not known. */
 static void drain(struct fgs__plan *p, CUstream stream)
 {
     struct fgs__device *d = p->dev;
 
     for (uint32_t i = 0; i < p->uses; i++)
         p->use[i].clean = 0;
+    p->aborted = 1;
     for (uint32_t i = 1; i < p->streams; i++)
         fgs__device_lost(d, d->cu.cuStreamSynchronize(p->stream[i]),
                          "cuStreamSynchronize", "a run that failed to launch");
@@ -368,20 +369,6 @@ static void drain(struct fgs__plan *p, CUstream stream)
         return;
     fgs__device_lost(d, d->cu.cuStreamSynchronize(stream),
                      "cuStreamSynchronize", "a run that failed to launch");
-}
-
-/* What another plan, a replay or the application left in the slots since the
- * last run is not known. */
-static void forget_foreign(struct fgs__plan *p)
-{
-    for (uint32_t i = 0; i < p->uses; i++) {
-        const struct fgs__buffer *b = p->use[i].buffer;
-
-        if (b->last != p || b->replayed)
-            p->use[i].clean = 0;
-    }
-    for (uint32_t i = 0; i < p->uses; i++)
-        p->use[i].buffer->last = p;
 }
 
 /* Between claim and settle the plan counts as running without an end: other
@@ -399,7 +386,7 @@ static fgs_result claim(struct fgs__plan *p, CUstream stream, uint32_t rounds,
         p->run_stream = stream;
         p->rounds = rounds;
         p->waited = 0;
-        forget_foreign(p);
+        fgs__plans_between(p);
     }
     pthread_mutex_unlock(&p->dev->lock);
     return r;

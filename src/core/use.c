@@ -25,7 +25,6 @@ fgs_result fgs__plan_new_use(struct fgs__plan *p, fgs_buffer *handle,
     *index = p->uses;
     u = &p->use[p->uses++];
     u->handle = handle;
-    u->buffer = b;
     memcpy(u->name, b->name, sizeof u->name);
     u->ptr = b->ptr;
     u->bytes = b->bytes;
