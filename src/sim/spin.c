@@ -226,6 +226,17 @@ static bool step(struct fgs__sim_block *b, struct fgs__sim_warp *w, uint64_t t,
     return !b->faulted;
 }
 
+/* Has a split that was to wake by `last` not run yet?  One of several in a warp
+ * may be late: the others move the warp's clock. */
+static bool is_due(const struct fgs__sim_block *b, uint64_t last)
+{
+    for (uint32_t k = 0; k < b->warps; k++)
+        for (uint32_t s = 0; b->warp[k].live && s < b->warp[k].splits; s++)
+            if (b->warp[k].split[s].wake_ps <= last)
+                return true;
+    return false;
+}
+
 /* Each waiting thread once round: true when all are suspended again, and only
  * pure instructions were executed.  What the block executed counts, so a look
  * that ends early did no harm. */
@@ -250,7 +261,7 @@ static bool once_round(struct fgs__sim_block *b, bool *outside)
                 w = &b->warp[k];
             }
         }
-        if (!w || (best > last && is_quiet(b)))
+        if (!w || (best > last && is_quiet(b) && !is_due(b, last)))
             return w != NULL;
         if (!step(b, w, best, outside))
             return false;
