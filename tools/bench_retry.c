@@ -24,6 +24,8 @@ const char usage_retry[] =
     "  --repeat N           measurements of each row (default 21)\n"
     "  --loops N            length of the working kernel (default 2000)\n"
     "  --blocks N           waiting blocks a SM (default 1)\n"
+    "  --language ptx|cuda  the library's kernels in PTX (default), or their\n"
+    "                       twins in CUDA C++ (NVRTC)\n"
     "  --json               as JSON\n"
     "\n"
     "Exit: 0 measured, 1 failed, 2 wrong usage, 77 no such device.\n";
@@ -97,7 +99,7 @@ struct row {
 };
 
 struct bench {
-    const char *provider;
+    const char *provider, *language;
     uint64_t repeat, loops, blocks;
     bool json;
     struct pipe_device d;
@@ -109,34 +111,24 @@ struct bench {
     struct row row[ROWS];
 };
 
-/* A text without its naps: as long, so that lines and columns stay. */
+/* A text without its naps: as long, so that lines and columns stay.  Each has
+ * a line of its own, in what NVRTC makes too. */
 static void wake(char *text)
 {
     char *at;
 
-    while ((at = strstr(text, "    nanosleep.u32")))
-        memcpy(at, "    // nanosleep.", sizeof "    // nanosleep." - 1);
+    while ((at = strstr(text, "nanosleep.u32")))
+        memcpy(at, "//", 2);
 }
 
 static bool load(struct bench *b, const struct kind *k, struct pipe_kernel *to)
 {
     fgs_ptx_desc desc = {.size = sizeof desc, .stem = k->stem,
                          .cc = b->d.info.cc};
-    char entry[80], *text;
-    bool good;
 
     if (!strcmp(k->stem, "spin"))
         return pipe_load_text(&b->d, "spin", spin_text, "spin", to);
-    if (!k->awake)
-        return pipe_load(&b->d, &desc, to);
-    text = pipe_text(&b->d, &desc);
-    if (!text)
-        return false;
-    wake(text);
-    snprintf(entry, sizeof entry, "fgs_%s", k->stem);
-    good = pipe_load_text(&b->d, k->stem, text, entry, to);
-    free(text);
-    return good;
+    return pipe_load_changed(&b->d, &desc, k->awake ? wake : NULL, to);
 }
 
 static bool make_stream(struct bench *b)
@@ -238,6 +230,7 @@ static void print(struct bench *b)
         json_open(&j, NULL, '{');
         json_text(&j, "device", b->d.info.name);
         json_bool(&j, "times_are_virtual", is_sim);
+        json_text(&j, "language", b->language);
         json_open(&j, "rows", '[');
     } else {
         printf("%" PRIu64 " blocks wait on %d SMs while %d blocks work, "
@@ -302,6 +295,7 @@ int bench_retry(int argc, char **argv)
         {"--repeat", OPT_NUMBER, &b.repeat, 1, REPEAT_MOST, NULL, NULL},
         {"--loops", OPT_NUMBER, &b.loops, 1, 1 << 24, NULL, NULL},
         {"--blocks", OPT_NUMBER, &b.blocks, 1, 4, NULL, NULL},
+        {"--language", OPT_TEXT, &b.language, 0, 0, "ptx|cuda", NULL},
         {"--json", OPT_FLAG, &b.json, 0, 0, NULL, NULL},
         {NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL},
     };
@@ -312,12 +306,15 @@ int bench_retry(int argc, char **argv)
     b.repeat = 21;
     b.loops = 2000;
     b.blocks = 1;
+    b.language = "ptx";
     code = opt_parse(&verb, argc, argv, table, &operands);
     if (code >= 0)
         return code;
     if (operands)
         return usage_error("bench", "retry: \"%s\" is not expected", argv[1]);
     code = pipe_open(&b.d, "bench", b.provider, 0);
+    if (*b.language == 'c')
+        b.d.language = FGS_LANGUAGE_CUDA;
     if (!code) {
         good = prepare(&b);
         /* the first round warms up and is not counted */

@@ -57,12 +57,13 @@ void pipe_close(struct pipe_device *d);
 
 /* What follows is false after d->why was filled. */
 
-/* A text of the library, or of $FGS_PTX_DIR, which is told on stderr; NULL
- * or the caller's to free.  desc->cc 0 = the device's. */
-char *pipe_text(struct pipe_device *d, const fgs_ptx_desc *desc);
-/* The same, loaded. */
+/* A text of the library, or of $FGS_PTX_DIR, which is told on stderr; or what
+ * NVRTC makes of its twin.  desc->cc 0 = the device's. */
 bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
                struct pipe_kernel *k);
+/* The same; `change` edits the PTX in place, it may make it shorter. */
+bool pipe_load_changed(struct pipe_device *d, const fgs_ptx_desc *desc,
+                       void (*change)(char *text), struct pipe_kernel *k);
 /* A text of one's own, with the entry's name. */
 bool pipe_load_text(struct pipe_device *d, const char *name, const char *text,
                     const char *entry, struct pipe_kernel *k);

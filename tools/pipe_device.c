@@ -199,7 +199,8 @@ static char *expand(struct pipe_device *d, const fgs_ptx_desc *desc)
     return NULL;
 }
 
-char *pipe_text(struct pipe_device *d, const fgs_ptx_desc *desc)
+/* NULL, or the caller's to free. */
+static char *text_of(struct pipe_device *d, const fgs_ptx_desc *desc)
 {
     fgs_ptx_desc all = *desc;
     char *text, *own;
@@ -238,10 +239,10 @@ static char *compile(struct pipe_device *d, const fgs_ptx_desc *desc)
     return NULL;
 }
 
-bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
-               struct pipe_kernel *k)
+bool pipe_load_changed(struct pipe_device *d, const fgs_ptx_desc *desc,
+                       void (*change)(char *text), struct pipe_kernel *k)
 {
-    char entry[80], *text = pipe_text(d, desc), *twin = NULL;
+    char entry[80], *text = text_of(d, desc), *twin = NULL;
     bool is_cuda = d->language == FGS_LANGUAGE_CUDA, is_good;
 
     memset(k, 0, sizeof *k);
@@ -249,11 +250,19 @@ bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
         twin = compile(d, desc);
     is_good = text && (twin || !is_cuda);
     snprintf(entry, sizeof entry, "fgs_%s", desc->stem);
+    if (is_good && change)
+        change(twin ? twin : text);
     if (is_good)
         is_good = load(d, desc->stem, text, twin ? twin : text, entry, k);
     free(twin);
     free(text);
     return is_good;
+}
+
+bool pipe_load(struct pipe_device *d, const fgs_ptx_desc *desc,
+               struct pipe_kernel *k)
+{
+    return pipe_load_changed(d, desc, NULL, k);
 }
 
 void pipe_unload(struct pipe_device *d, struct pipe_kernel *k)

@@ -50,6 +50,8 @@ FGS_LIBCUDA='/no/"quoted"\name' valid missing_device_is_json 77 \
 has missing_device_has_its_members "$run error context_alive"
 valid device_is_json 0 device --json
 valid rules_are_json 0 sass --rules --json
+valid retry_is_json 0 bench retry --json --provider sim --repeat 1 --loops 20
+has retry_has_its_members "device times_are_virtual language rows"
 valid handoff_is_json 0 bench handoff --json --pairs 2 --rounds 2
 has handoff_has_its_members "provider device times_are_virtual sms tile_bytes \
 rounds spread_clocks clock_mhz rows"

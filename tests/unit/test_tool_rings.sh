@@ -67,6 +67,11 @@ if [ -f "$TC/lib/libnvrtc.so.13" ]; then
     run pair_twin --pipeline cta-pair --tiles 31 --slow-producer 15000 \
         --language cuda
     same pair_twin_digest
+    "$FGS" bench retry --provider sim --repeat 1 --loops 20 --language cuda \
+        > "$tmp/out" 2> "$tmp/err"
+    [ $? = 0 ] && [ "$(grep -c '  [0-9.]*%  ' "$tmp/out")" = 7 ] &&
+        ok twins_are_measured ||
+        not_ok twins_are_measured "$(tail -n 1 "$tmp/err")"
 else
     skip twins_of_rings "no NVRTC; make toolchain gets it"
 fi

@@ -179,6 +179,7 @@ done
 expect 0 '^pdl  *[1-9].* [0-9.]*$' bench launch --repeat 1 --stages 4 --build 9
 expect 0 '^sentinel  *[1-9].*  sentinel$' bench chain --repeat 1 --stages 2 \
     --work-ns 500 --spread-ns 500
+expect 2 '--language: "c" is none of' bench retry --language c
 expect 0 '^usage: fgs bench handoff' bench handoff -h
 expect 2 'handoff: "x" is not expected' bench handoff x
 expect 2 '--pairs: "0" is too small' bench handoff --pairs 0
