@@ -89,7 +89,7 @@ DEVICE = $(wildcard include/fgs/device/*.cuh)
 EXAMPLES = $(B)/examples/readme $(B)/examples/rms_gemv
 UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*.c))
 GPU  = $(patsubst tests/gpu/%.c,$(B)/tests/gpu/%,$(wildcard tests/gpu/*.c))
-FUZZ   ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FAKE = $(patsubst tests/fake/%.c,$(B)/tests/fake/%.so, \
          $(wildcard tests/fake/*.c))
 DEPS = $(OBJ:.o=.d) $(RT_O:.o=.d) $(B)/gen/dropin.d $(TOBJ:.o=.d) $(UNIT:=.d) $(GPU:=.d) $(FAKE:.so=.d) \
@@ -406,6 +406,7 @@ fuzz-run: fuzz-build
 	$(Q)$(foreach f,$(FUZZ),mkdir -p $(B)/fuzz_$f.corpus && \
 	    $(B)/fuzz_$f -max_total_time=$(FUZZ_S) -max_len=16384 -timeout=60 \
 	    -rss_limit_mb=4096 -close_fd_mask=3 -artifact_prefix=$(B)/crash_$f- \
+	    $(addprefix -dict=,$(wildcard tests/fuzz/$f.dict)) \
 	    $(B)/fuzz_$f.corpus $(FUZZ_$f) &&) :
 fuzz_c = mkdir -p $(@D) && $(CC) $(INNER) -Itests/unit -Itools $(FLAGS) \
          -MMD -MP -MF $@.d -o $@ $(filter %.c %.o,$^) $(B)/libfgs.a $(LIBS) \
