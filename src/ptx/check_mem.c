@@ -44,7 +44,8 @@ static void check_mmio(struct fgs__check *c)
                            fgs__mods[i->mod[FGS__G_SEM]].word);
 }
 
-/* Words for the caches of global memory, not of a volatile access. */
+/* Words for the caches of global memory, not of a volatile access nor of
+ * memory-mapped I/O; a priority in L1 takes the place of a cache word. */
 static void check_eviction(struct fgs__check *c)
 {
     static const uint8_t groups[] = { FGS__G_EVICT1, FGS__G_EVICT2,
@@ -63,6 +64,13 @@ static void check_eviction(struct fgs__check *c)
                  groups[k] != FGS__G_PREFETCH)
             fgs__check_mod_error(c, groups[k], "'.%s' and '.volatile' exclude "
                                  "each other", fgs__mods[mod].word);
+        else if (i->mod[FGS__G_MMIO])
+            fgs__check_mod_error(c, groups[k], "'.%s' and '.mmio' exclude "
+                                 "each other", fgs__mods[mod].word);
+        else if (i->mod[FGS__G_CACHE] && groups[k] == FGS__G_EVICT1)
+            fgs__check_mod_error(c, groups[k], "'.%s' and '.%s' exclude each "
+                                 "other", fgs__mods[mod].word,
+                                 fgs__mods[i->mod[FGS__G_CACHE]].word);
     }
 }
 
@@ -93,6 +101,10 @@ static void check_cache(struct fgs__check *c)
     else if (i->mod[FGS__G_NC] && sem)
         fgs__check_mod_error(c, FGS__G_NC, "'.nc' and '.%s' exclude each other",
                              fgs__mods[sem].word);
+    else if (i->mod[FGS__G_NC] && (i->mod[FGS__G_CACHE] == FGS__M_LU ||
+                                   i->mod[FGS__G_CACHE] == FGS__M_CV))
+        fgs__check_mod_error(c, FGS__G_CACHE, "'.nc' has '.ca', '.cg' and "
+                             "'.cs'");
     else if (i->mod[FGS__G_CACHE] && !plain)
         fgs__check_mod_error(c, FGS__G_CACHE,
                              "'.%s' and '.%s' exclude each other",
@@ -141,7 +153,11 @@ static void check_param_space(struct fgs__check *c)
     const struct fgs__ptx_operand *o =
         &i->operand[i->op == FGS__OP_ST ? 0 : 1];
 
-    if (!o->sym || o->sym->kind != FGS__SYM_VAR ||
+    if (space == FGS__M_PARAM_FUNC &&
+        (!o->sym || o->sym->kind != FGS__SYM_VAR))
+        fgs__check_operand_error(c, o, "'.param::func' needs the name of a "
+                                 "variable");
+    if (c->p->failed || !o->sym || o->sym->kind != FGS__SYM_VAR ||
         o->sym->space != FGS__M_PARAM)
         return;
     if (i->op == FGS__OP_ST && is_param(f->params, o->sym))
