@@ -62,6 +62,19 @@ static bool in_shared(const struct fgs__sim_block *b, uint64_t addr, bool own)
                : at >> FGS__SIM_RANK_SHIFT < fgs__sim_ranks(b);
 }
 
+/* Constants have no window (see cvta.c): they are where the module's are. */
+static bool in_const(const struct fgs__sim_block *b, uint64_t addr)
+{
+    const struct fgs__ptx_module *m = b->grid->code->func->module;
+
+    if (m->whole)
+        m = m->whole;
+    for (const struct fgs__ptx_sym *v = m->vars; v; v = v->next)
+        if (v->space == FGS__M_CONST && addr - v->address < v->bytes)
+            return true;
+    return false;
+}
+
 static bool in_space(const struct fgs__sim_block *b, uint64_t addr,
                      unsigned space)
 {
@@ -74,6 +87,8 @@ static bool in_space(const struct fgs__sim_block *b, uint64_t addr,
     case FGS__M_PARAM:
     case FGS__M_PARAM_ENTRY:
         return addr - FGS__SIM_PARAM_WINDOW < FGS__SIM_WINDOW_BYTES;
+    case FGS__M_CONST:
+        return in_const(b, addr);
     case FGS__M_GLOBAL: /* holds the windows of constants and parameters */
         return !shared && !local;
     default:
@@ -104,10 +119,6 @@ static bool sel_isspacep(struct fgs__sim_decoder *d,
 {
     out->aux[0] = src->space[0];
     out->aux[1] = 64;
-    if (src->space[0] == FGS__M_CONST) {
-        fgs__sim_decode_error(d, src, ".const is not executed here yet");
-        return false;
-    }
     out->op[0] = fgs__sim_ref_dst(d, &src->operand[0], FGS__T_PRED);
     out->op[1] = src->operand[1].kind == FGS__O_REG
         ? fgs__sim_ref_reg(d, &src->operand[1], &out->aux[1])
