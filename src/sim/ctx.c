@@ -106,6 +106,7 @@ static void free_contents(struct fgs__sim_ctx *ctx)
     fgs__sim_print_free(ctx);
     fgs__sim_heap_free(ctx);
     fgs__sim_arrays_free(ctx);
+    fgs__sim_references_free(ctx, NULL);
     fgs__sim_textures_free(ctx);
     fgs__sim_mem_release_owner(ctx->dev->mem, ctx);
 }

@@ -206,9 +206,11 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
         return r;
     }
     fill_grid(&op->u.kernel.grid, f, l, op->u.kernel.params);
+    r = fgs__sim_references_bind(f->module, &op->u.kernel.grid.bound);
     op->u.kernel.ask = l->cluster;
     op->u.kernel.cooperative = l->cooperative;
-    r = fgs__sim_cluster_apply(f, &l->cluster, &op->u.kernel.grid);
+    if (!r)
+        r = fgs__sim_cluster_apply(f, &l->cluster, &op->u.kernel.grid);
     if (!r)
         r = fgs__sim_workspace_make(op);
     if (r) {

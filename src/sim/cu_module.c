@@ -61,33 +61,6 @@ CUresult fgs__sim_cuModuleEnumerateFunctions(CUfunction *functions,
     return fgs__sim_leave(r);
 }
 
-/* Texts with references to textures are refused at load, so no module has
- * one. */
-static CUresult no_reference(const void *out, CUmodule mod, const char *name)
-{
-    struct fgs__sim_ctx *ctx;
-    CUresult r = fgs__sim_enter(&ctx);
-
-    if (r)
-        return r;
-    r = !out || !name ? CUDA_ERROR_INVALID_VALUE
-        : fgs__sim_module_of(ctx, mod) ? CUDA_ERROR_NOT_FOUND
-                                       : CUDA_ERROR_INVALID_HANDLE;
-    return fgs__sim_leave(r);
-}
-
-CUresult fgs__sim_cuModuleGetTexRef(CUtexref *ref, CUmodule mod,
-                                    const char *name)
-{
-    return no_reference(ref, mod, name);
-}
-
-CUresult fgs__sim_cuModuleGetSurfRef(CUsurfref *ref, CUmodule mod,
-                                     const char *name)
-{
-    return no_reference(ref, mod, name);
-}
-
 CUresult fgs__sim_cuModuleGetGlobal(CUdeviceptr *ptr, size_t *bytes,
                                     CUmodule module, const char *name)
 {

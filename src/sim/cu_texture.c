@@ -20,6 +20,16 @@ static uint64_t attribute(unsigned id)
     return (uint64_t)v;
 }
 
+uint64_t fgs__sim_texture_align(void)
+{
+    return attribute(TEXTURE_ALIGN);
+}
+
+uint64_t fgs__sim_linear_width(void)
+{
+    return attribute(LINEAR_WIDTH);
+}
+
 static bool aligned(uint64_t v, unsigned id)
 {
     uint64_t to = attribute(id);
@@ -149,8 +159,8 @@ static bool is_integer(unsigned format)
 /* How the resource is read.  sRGB, which only normalized bytes have, is not
  * made up.  Anisotropy is for gradients, which no instruction here gives.  Two
  * flags that are none are let pass. */
-static CUresult take_sampler(struct fgs__sim_texture *t,
-                             const CUDA_TEXTURE_DESC *tex)
+CUresult fgs__sim_texture_sampler(struct fgs__sim_texture *t,
+                                  const CUDA_TEXTURE_DESC *tex)
 {
     const unsigned known = CU_TRSF_READ_AS_INTEGER |
         CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
@@ -244,7 +254,7 @@ static CUresult create(const CUDA_RESOURCE_DESC *res,
     r = surface && res->resType != CU_RESOURCE_TYPE_ARRAY
         ? CUDA_ERROR_INVALID_VALUE : fgs__sim_texture_bind(ctx, t, res);
     if (!r && !surface)
-        r = take_sampler(t, tex);
+        r = fgs__sim_texture_sampler(t, tex);
     if (!r && !surface)
         r = take_view(t, view);
     if (!r)

@@ -136,6 +136,7 @@ struct fgs__sim_ctx {
     struct fgs__sim_array *arrays; /* array.h                                */
     struct fgs__sim_mipmap *mipmaps;
     struct fgs__sim_textures *_Atomic textures; /* texture.h                 */
+    struct fgs__sim_reference *references; /* reference.h                    */
     struct fgs__sim_lease *leases; /* memory of graphs: lease.c              */
     struct fgs__sim_cond *conds; /* values of conditional nodes: cond.h      */
     struct fgs__sim_mark *gate; /* all streams wait for it, NULL = for none  */

@@ -24,7 +24,8 @@ enum fgs__sim_kind {
     FGS__SIM_KIND_EXEC,
     FGS__SIM_KIND_USER,
     FGS__SIM_KIND_ARRAY,
-    FGS__SIM_KIND_MIPMAP
+    FGS__SIM_KIND_MIPMAP,
+    FGS__SIM_KIND_REFERENCE
 };
 
 /* A handle is a number, no address: serial, kind and slot, in a range where

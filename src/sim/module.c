@@ -400,6 +400,7 @@ void fgs__sim_module_free(struct fgs__sim_module *m)
     while (*at != m)
         at = &(*at)->next;
     *at = m->next;
+    fgs__sim_references_free(m->ctx, m);
     for (uint32_t i = 0; i < m->funcs; i++) {
         fgs__sim_handle_free(&dev->handles, m->func[i].handle);
         fgs__sim_code_free(m->func[i].code);

@@ -99,4 +99,12 @@ void fgs__sim_print_free(struct fgs__sim_ctx *ctx);
 CUresult fgs__sim_heap_make(struct fgs__sim_ctx *ctx);
 void fgs__sim_heap_free(struct fgs__sim_ctx *ctx);
 
+/* What a launch of the module finds behind its references: reference.h. */
+CUresult fgs__sim_references_bind(const struct fgs__sim_module *m,
+                                  struct fgs__sim_bound **out);
+void fgs__sim_bound_free(const fgs_allocator *a, struct fgs__sim_bound *b);
+/* The references of a module, NULL = all of the context. */
+void fgs__sim_references_free(struct fgs__sim_ctx *ctx,
+                              const struct fgs__sim_module *m);
+
 #endif

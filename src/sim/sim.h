@@ -117,6 +117,8 @@ void fgs__sim_code_free(struct fgs__sim_code *code);
 struct fgs__sim_device;
 struct fgs__sim_ctx;
 
+struct fgs__sim_bound;
+
 struct fgs__sim_grid {
     struct fgs__sim_device *dev;
     struct fgs__sim_ctx *ctx;
@@ -135,6 +137,8 @@ struct fgs__sim_grid {
     bool spread;               /* the blocks of a cluster over the SMs       */
     uint32_t stack_bytes;      /* of a thread, beyond code->local_bytes      */
     uint64_t workspace;        /* of a cooperative launch: stream.c          */
+    struct fgs__sim_bound *bound; /* references as at the launch, owned;
+                                  reference.h                                */
 
     /* The grids that griddepcontrol.wait waits for have ended and their
      * memory is visible.  Written by the scheduler with release. */

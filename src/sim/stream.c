@@ -144,6 +144,7 @@ void fgs__sim_op_free(struct fgs__sim_op *op)
             fgs__sim_mem_release(dev->mem, op->u.kernel.grid.workspace,
                                  FGS__SIM_MEM_DEVICE, op->stream->ctx);
         fgs__free(&dev->alloc, op->u.kernel.params);
+        fgs__sim_bound_free(&dev->alloc, op->u.kernel.grid.bound);
         fgs__sim_mark_drop(dev, op->u.kernel.started);
         fgs__sim_mark_drop(dev, op->u.kernel.fired);
         break;

@@ -2,7 +2,7 @@
 #include "sim/access.h"
 #include "sim/half.h"
 #include "sim/latency.h"
-#include "sim/texture.h"
+#include "sim/reference.h"
 
 /* The places of the operands: op[] and, of offsets, aux[]. */
 enum {
@@ -20,13 +20,17 @@ enum {
 };
 
 /* The object of a lane's handle.  A reference is a variable that holds it: a
- * register with its address does as well (ISA 5.3.1). */
+ * register with its address does as well (ISA 5.3.1).  What the driver's calls
+ * bound to a reference is the launch's. */
 struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
                                          uint64_t handle, bool surface)
 {
     struct fgs__sim_texture *t;
     const char *at;
 
+    for (struct fgs__sim_bound *b = w->block->grid->bound; b; b = b->next)
+        if (b->va == handle)
+            return b->t.surface == surface ? &b->t : NULL;
     if (handle >> 40 && (at = fgs__sim_global(w, handle, sizeof handle)))
         memcpy(&handle, at, sizeof handle);
     t = fgs__sim_texture_find(w->block->grid->ctx, handle);

@@ -50,6 +50,13 @@ CUresult fgs__sim_texture_bind(struct fgs__sim_ctx *ctx,
                                struct fgs__sim_texture *t,
                                const CUDA_RESOURCE_DESC *res);
 
+/* Of the device: where a texture may begin, most elements of a linear one. */
+uint64_t fgs__sim_texture_align(void);
+uint64_t fgs__sim_linear_width(void);
+/* How a texture whose resource is bound is read. */
+CUresult fgs__sim_texture_sampler(struct fgs__sim_texture *t,
+                                  const CUDA_TEXTURE_DESC *tex);
+
 /* ------------------------------------------- texel.c, texmix.c, sample.c -- */
 
 struct fgs__sim_warp;

@@ -34,6 +34,8 @@ typedef CUresult (*PFN_cuProfilerStart_v4000)(void);
 typedef CUresult (*PFN_cuProfilerStop_v4000)(void);
 #endif
 /* Declared for the driver's own build alone, or under another name. */
+typedef CUresult (*PFN_cuTexRefSetAddress2D_v3020)(
+    CUtexref, const CUDA_ARRAY_DESCRIPTOR *, CUdeviceptr, size_t);
 typedef CUresult (*PFN_cuGraphInstantiate_v10000)(CUgraphExec *, CUgraph,
                                                   CUgraphNode *, char *,
                                                   size_t);
