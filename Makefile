@@ -398,6 +398,7 @@ check-clients: $(DROPIN)
 # standard input: afl-fuzz runs it, as does who has a text that crashed.
 FUZZ_S ?= 60
 FUZZ_run  = tests/ptx/run
+FUZZ_npy  = tests/fuzz/npy
 FUZZ_load = tests/ptx/run tests/ptx/accept tests/ptx/refuse
 fuzz:
 	+$(Q)$(MAKE) --no-print-directory CC=clang SAN=fuzz FUZZ='$(FUZZ)' fuzz-run
