@@ -106,9 +106,32 @@ static void parse_unsupported(struct fgs__parse *p, const struct fgs__tok *root,
 
 /* --------------------------------------------------------- instruction -- */
 
+/* [a].unified promises an address of a variable with that attribute (ISA
+ * 9.7.10.8); nothing here depends on it.  The assembler wants a register, or
+ * a variable that has the attribute, whose texts it only compiles for later. */
+static bool accept_unified(struct fgs__parse *p, const struct fgs__ptx_insn *i,
+                           const struct fgs__ptx_operand *o)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+
+    if (o->kind != FGS__O_ADDR || p->tok.kind != FGS__TOK_WORD ||
+        strcmp(fgs__parse_word(p)->text, "unified"))
+        return true;
+    if ((i->op == FGS__OP_LD || i->op == FGS__OP_LDU ||
+         i->op == FGS__OP_ATOM) &&
+        (!i->space[0] || i->space[0] == FGS__M_GLOBAL) &&
+        o->sym && o->sym->kind == FGS__SYM_REG) {
+        fgs__parse_next(p);
+        return true;
+    }
+    fgs__parse_error(p, pos,
+                     "'.unified' is for ld, ldu, atom by a register");
+    return false;
+}
+
 /* Up to and with the ';'.  0 = none or an error; *ok tells. */
-static unsigned parse_list(struct fgs__parse *p, struct fgs__ptx_operand *list,
-                           bool label, bool *ok)
+static unsigned parse_list(struct fgs__parse *p, const struct fgs__ptx_insn *i,
+                           struct fgs__ptx_operand *list, bool label, bool *ok)
 {
     unsigned n = 0;
 
@@ -120,7 +143,8 @@ static unsigned parse_list(struct fgs__parse *p, struct fgs__ptx_operand *list,
             fgs__parse_error(p, p->tok.pos, "more than %d operands", OPERANDS);
             return 0;
         }
-        if (!fgs__operand_parse(p, &list[n], label, true))
+        if (!fgs__operand_parse(p, &list[n], label, true) ||
+            !accept_unified(p, i, &list[n]))
             return 0;
         n++;
     } while (fgs__parse_accept(p, ','));
@@ -144,7 +168,7 @@ static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
          i->op <= FGS__OP_TENSOR_PREFETCH) || /* rows that follow */
         (i->op >= FGS__OP_TEX && i->op <= FGS__OP_SUQ); /* each other */
     p->video = i->op >= FGS__OP_VADD && i->op <= FGS__OP_VSET4;
-    n = parse_list(p, list, label, &ok);
+    n = parse_list(p, i, list, label, &ok);
 
     i->operand = none;
     if (n) {
