@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "within.h"
 #include "core/ref.h"
 #include "table/cu.h"
 #include "table/record.h"

@@ -6,6 +6,7 @@
 #ifndef RIG_H
 #define RIG_H
 
+#include "within.h"
 #include "base/compat.h"
 #include "core/ref.h"
 
