@@ -198,6 +198,7 @@ static bool parse_vector(struct fgs__parse *p, struct fgs__ptx_operand *o,
     unsigned n = 0;
 
     o->kind = FGS__O_VEC;
+    p->lists += close == '}';
     fgs__parse_next(p);
     if (close == ')' && fgs__parse_accept(p, ')'))
         return true;
@@ -213,9 +214,11 @@ static bool parse_vector(struct fgs__parse *p, struct fgs__ptx_operand *o,
             return false;
         n++;
     } while (fgs__parse_accept(p, ','));
-    return fgs__parse_expect(p, close, close == '}' ? "',' or '}'"
-                                                    : "',' or ')'") &&
-        keep_children(p, o, list, n);
+    if (!fgs__parse_expect(p, close, close == '}' ? "',' or '}'"
+                                                  : "',' or ')'"))
+        return false;
+    p->lists -= close == '}';
+    return keep_children(p, o, list, n);
 }
 
 /* A tensor map's coordinates, and before them what overrides its values. */

@@ -83,8 +83,9 @@ bool fgs__parse_expect(struct fgs__parse *p, int kind, const char *what)
 
 void fgs__parse_recover(struct fgs__parse *p)
 {
-    unsigned depth = 0;
+    unsigned depth = p->lists;
 
+    p->lists = 0;
     for (; p->tok.kind != FGS__TOK_END && !p->nomem; fgs__parse_next(p)) {
         p->failed = true;
         if (p->tok.kind == ';') {

@@ -62,6 +62,7 @@ struct fgs__parse {
     struct fgs__arena tmp;       /* names, bindings: dies with the parser    */
     bool nomem;
     bool failed;                 /* this statement has had its error         */
+    unsigned lists;              /* its '{' of operands not yet closed       */
 
     struct fgs__name **slots;
     size_t slot_count, name_count;

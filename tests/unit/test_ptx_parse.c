@@ -379,6 +379,23 @@ static void errors_are_in_text_order_and_counted(void **state)
     unload(&l);
 }
 
+/* The '}' of a list is not the body's. */
+static void error_in_a_list_of_operands_is_one(void **state)
+{
+    struct loaded l = load(HEAD
+        ".entry k()\n{\n    .reg .b32 %a;\n    .reg .b64 %d;\n"
+        "    mov.b64 %d, {%a, %b};\n    mov.b64 {%a, %c}, %d;\n"
+        "    mov.b64 %d, {%a, [%a};\n    mov.b64 %d, {%a, %a;\n"
+        "    foo;\n}\n.entry l() { bar; }\n");
+    static const uint32_t lines[] = { 9, 10, 11, 12, 13, 15 };
+
+    (void)state;
+    assert_int_equal(l.d.count, sizeof lines / sizeof lines[0]);
+    for (uint32_t i = 0; i < l.d.count; i++)
+        assert_int_equal(l.d.item[i].pos.line, lines[i]);
+    unload(&l);
+}
+
 static void first_thirty_two_errors_are_kept(void **state)
 {
     static char text[8000] = HEAD ".entry k() {\nbra late;\n";
@@ -482,6 +499,7 @@ int main(void)
         cmocka_unit_test(initial_values_are_little_endian_bytes),
         cmocka_unit_test(addresses_in_initial_values_are_relocations),
         cmocka_unit_test(errors_are_in_text_order_and_counted),
+        cmocka_unit_test(error_in_a_list_of_operands_is_one),
         cmocka_unit_test(first_thirty_two_errors_are_kept),
         cmocka_unit_test(memory_that_ends_anywhere_is_no_leak),
         cmocka_unit_test(check_reports_every_error_and_the_first),
