@@ -51,7 +51,7 @@ static void lost_chunk_becomes_a_record_within_the_bound(void **state)
             check_record(kinds[i].name, FGS__GIVEUP_TIME, 17, 3);
             check_others(kinds[i].name, 17);
             assert_true(g.rec->elapsed_ns >= 2000000);
-            assert_true(within(g.rec->elapsed_ns, 2100000));
+            assert_true(within_ns(g.rec->elapsed_ns, 2100000));
             assert_true(g.rec->tries > 32);
             /* one copy or load was new, all others are counted */
             assert_true(get_stat(FGS_ROLE_CONSUMER).reissues >=
@@ -244,7 +244,7 @@ static void copy_that_never_lands_is_given_up(void **state)
         assert_int_equal(g.rec->chunk, FGS__NO_CHUNK);
         assert_int_equal(g.rec->tries, 1);
         assert_true(g.rec->elapsed_ns >= 101000000);
-        assert_true(within(g.rec->elapsed_ns, 102000000));
+        assert_true(within_ns(g.rec->elapsed_ns, 102000000));
         OK(cuModuleUnload(module));
     }
 }

@@ -132,7 +132,7 @@ static void lost_chunk_becomes_a_record_with_tile_and_stage(void **state)
             assert_int_equal(g.rec->bits0, 0x8000000080000000u);
             assert_int_equal(g.rec->bits1, 0x8000000080000000u);
             assert_true(g.rec->elapsed_ns >= 2000000);
-            assert_true(within(g.rec->elapsed_ns, 2100000));
+            assert_true(within_ns(g.rec->elapsed_ns, 2100000));
             assert_int_equal(get_ctl().abort, 1);
         }
     }

@@ -172,7 +172,7 @@ static void fault(fgs_engine engine, const char *stem, uint32_t rounds)
         check_leak(&err, 17, 3);
         assert_true(err.elapsed_ns >= o.bound_ns);
         /* The abort word of the first round stays: others return at once. */
-        assert_true(within(rig_receipt(&r).elapsed_ns, 5 * o.bound_ns));
+        assert_true(within_ns(rig_receipt(&r).elapsed_ns, 5 * o.bound_ns));
     }
     RIG_OK(rig_kernel(&sound, r.dev, FGS_ROLE_PRODUCER, NULL, FGS_ENGINE_AUTO,
                       0, &err), err);

@@ -9,7 +9,7 @@
 
 /* Less than `ns` by the software device's clock, which is virtual; a GPU may
  * be taken by others in between, and any time will do. */
-static inline bool within(uint64_t spent, uint64_t ns)
+static inline bool within_ns(uint64_t spent, uint64_t ns)
 {
     const char *provider = getenv("FGS_PROVIDER");
 
