@@ -428,18 +428,17 @@ static void trap_is_a_failed_launch_with_its_place(void **state)
 
 /* ------------------------------------------------------- decode, memory -- */
 
+#define DEEP "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%q1, {%r4, %r5}], %r6;\n"
+
 static void form_that_is_not_executed_is_refused_at_load(void **state)
 {
     struct exec e;
 
     (void)state;
-    assert_int_equal(exec_open(&e,
-                               HEAD "isspacep.const %p0, %q1;\n"
-                                    "isspacep.const %p1, %q1;\n" TAIL,
-                               &fgs__malloc),
+    assert_int_equal(exec_open(&e, HEAD DEEP DEEP TAIL, &fgs__malloc),
                      FGS_E_PTX);
     assert_int_equal(e.diags.count, 2);
-    assert_non_null(strstr(e.diags.item[0].text, "isspacep"));
+    assert_non_null(strstr(e.diags.item[0].text, "depth"));
     assert_int_equal(e.diags.item[1].pos.line, e.diags.item[0].pos.line + 1);
     exec_close(&e);
 }

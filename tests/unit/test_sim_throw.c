@@ -87,16 +87,30 @@ static uintptr_t any_handle(void)
     }
 }
 
+/* Memory of the host is read and written: the program's own crash where it is
+ * there no more, as after the context that gave it a device pointer.  Memory of
+ * the device lies below. */
+#define HOSTS ((uintptr_t)0x500000000000)
+static uintptr_t unless_gone(uintptr_t at)
+{
+    unsigned type;
+
+    if (at < HOSTS)
+        return at;
+    return fgs__sim_cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                          at)
+        ? 0 : at;
+}
+
 static uintptr_t any_device(void)
 {
     uintptr_t d = devices ? device[draw(devices)] : 0;
 
-    /* What does not look like the device's is the host's, and read. */
     switch (draw(12)) {
     case 0: return 0;
-    case 1: return d + draw(64);
-    case 2: return d ^ (uintptr_t)1 << draw(20);
-    default: return d;
+    case 1: return unless_gone(d + draw(64));
+    case 2: return unless_gone(d ^ (uintptr_t)1 << draw(20));
+    default: return unless_gone(d);
     }
 }
 
