@@ -428,14 +428,15 @@ static void trap_is_a_failed_launch_with_its_place(void **state)
 
 /* ------------------------------------------------------- decode, memory -- */
 
-#define DEEP "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%q1, {%r4, %r5}], %r6;\n"
+#define DEEP "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%q1, {%r4, %r5}], %z;\n"
 
 static void form_that_is_not_executed_is_refused_at_load(void **state)
 {
     struct exec e;
 
     (void)state;
-    assert_int_equal(exec_open(&e, HEAD DEEP DEEP TAIL, &fgs__malloc),
+    assert_int_equal(exec_open(&e, HEAD ".reg .f32 %z;\n" DEEP DEEP TAIL,
+                               &fgs__malloc),
                      FGS_E_PTX);
     assert_int_equal(e.diags.count, 2);
     assert_non_null(strstr(e.diags.item[0].text, "depth"));

@@ -97,9 +97,10 @@ static uintptr_t unless_gone(uintptr_t at)
 
     if (at < HOSTS)
         return at;
-    return fgs__sim_cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                          at)
-        ? 0 : at;
+    if (fgs__sim_cuPointerGetAttribute(&type,
+                                       CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at))
+        return 0;
+    return at;
 }
 
 static uintptr_t any_device(void)
