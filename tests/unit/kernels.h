@@ -210,6 +210,17 @@ static const struct kind {
     { "poll", FGS_ENGINE_POLL, 0 },
     { "async", FGS_ENGINE_ASYNC, 0 },
 };
+/* It looks for no sentinels. */
+static const struct kind plain_kind = {
+    "plain", FGS_ENGINE_PLAIN, 0
+};
+enum { CHECKS = sizeof kinds / sizeof kinds[0], KINDS = CHECKS + 1 };
+
+/* Those that check, then plain. */
+static inline const struct kind *kind_at(int i)
+{
+    return i < CHECKS ? &kinds[i] : &plain_kind;
+}
 
 static inline fgs_kernel *consumer(const struct kind *k)
 {
@@ -219,7 +230,7 @@ static inline fgs_kernel *consumer(const struct kind *k)
 }
 
 #define EACH_CONSUMER(i, k)                                                    \
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)                \
+    for (size_t i = 0; i < CHECKS; i++)                                        \
         for (fgs_kernel *k = consumer(&kinds[i]); k;                           \
              fgs_kernel_free(k), k = NULL)
 

@@ -1,24 +1,8 @@
-/* test_kernels_join.c -- joins: two inputs, each with its own sentinels */
-#include "kernels_both.h"
-
-static CUdeviceptr second, second_flags; /* the other input, its flags */
-static uint32_t host_second[WORDS], want[WORDS];
-/* Freed at the end: to unload code synchronizes. */
-static fgs_kernel *fill, *produce;
+/* test_kernels_join.c -- joins: two inputs, each with its own sentinels;
+ * FGS_PROVIDER */
+#include "join_rig.h"
 
 enum { SHARED = 2 * FGS__TILE_BYTES };
-
-/* By hand: chunk c is the mirrored one of the input whose turn it is. */
-static void join(uint32_t *out, const uint32_t *a, const uint32_t *b,
-                 uint32_t tiles)
-{
-    for (uint32_t i = 0; i < tiles * FGS__TILE_ELEMS; i++) {
-        uint32_t tile = i / FGS__TILE_ELEMS, word = i % FGS__TILE_ELEMS;
-
-        out[i] = (word / 4 % 2 ? b : a)[tile * FGS__TILE_ELEMS +
-                                        FGS__TILE_ELEMS - 1 - word];
-    }
-}
 
 static fgs_kernel *make_join(const struct kind *k, uint32_t self)
 {
@@ -35,20 +19,10 @@ static fgs_kernel *make_join(const struct kind *k, uint32_t self)
     return out;
 }
 
-static const struct kind plain = { "plain", FGS_ENGINE_PLAIN, 0 };
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
 #define EACH_JOIN(i, k, self)                                                  \
-    for (size_t i = 0; i < KINDS; i++)                                         \
+    for (size_t i = 0; i < CHECKS; i++)                                        \
         for (fgs_kernel *k = make_join(&kinds[i], self); k;                    \
              fgs_kernel_free(k), k = NULL)
-
-static int start(void **state)
-{
-    reset(state);
-    OK(cuMemsetD8(second_flags, 0, TILES * sizeof(uint32_t)));
-    return 0;
-}
 
 /* Two inputs, of which those of `filled` (1, 2) are sentinels; then what two
  * producers make of g.in and of it backwards; `late` of the second one. */
@@ -170,7 +144,7 @@ static void chunk_that_is_lacking_is_named_with_its_input(void **state)
 
 static void flags_of_both_inputs_are_waited_for(void **state)
 {
-    fgs_kernel *k = make_join(&plain, 0);
+    fgs_kernel *k = make_join(&plain_kind, 0);
 
     (void)state;
     /* without one, or both of them the grids are waited for */
@@ -193,7 +167,7 @@ static void flags_of_both_inputs_are_waited_for(void **state)
 static void flag_that_is_lacking_is_named_with_its_input(void **state)
 {
     static const uint32_t flag[2][TILES] = { { 6, 6, 6 }, { 6, 5, 6 } };
-    fgs_kernel *k = make_join(&plain, 0);
+    fgs_kernel *k = make_join(&plain_kind, 0);
 
     (void)state;
     for (uint32_t late = 0; late < 2; late++) {
@@ -365,129 +339,6 @@ static void abort_ends_a_join(void **state)
     }
 }
 
-/* --------------------------------------------------------------- shapes -- */
-
-static void one_shape(const struct kind *kind, fgs_element e,
-                      uint32_t tile_bytes, uint32_t threads)
-{
-    uint32_t tiles = 3, words = tiles * tile_bytes / 4;
-    fgs_kernel_desc desc = { .size = sizeof desc, .role = FGS_ROLE_JOIN,
-                             .engine = kind->engine, .weak = kind->weak,
-                             .element = e, .tile_bytes = tile_bytes,
-                             .threads = threads, .language = language };
-    fgs_kernel_info info = { .size = sizeof info };
-    fgs_kernel *k;
-    fgs_error err;
-
-    /* the software device gives a twin of two inputs more registers than a
-     * block of 1024 threads has: it assembles for no number of threads */
-    if (fgs_device_can(g.dev, kind->engine, NULL) < 0 ||
-        (language == FGS_LANGUAGE_CUDA && threads > 512))
-        return;
-    start(NULL);
-    if (fgs_kernel_make(&k, g.dev, &desc, &err) < 0)
-        fail_msg("%s", err.text);
-    fgs_kernel_get_info(k, &info);
-    assert_int_equal(info.shared_bytes, 2 * tile_bytes);
-    /* fields of 1 to 7: no element of these is a sentinel of any type */
-    make_words(host_mid, 0);
-    for (uint32_t i = 0; i < words; i++) {
-        host_second[i] = (~host_mid[i] & 0x77777777) | 0x11111111;
-        host_mid[i] = (host_mid[i] & 0x77777777) | 0x22222222;
-    }
-    put(g.mid, host_mid, BYTES);
-    put(second, host_second, BYTES);
-    launch(k, (struct args){ .tiles = tiles, .block = threads, .mid2 = second,
-                             .shared = info.shared_bytes,
-                             .max_tries = 100 });
-    OK(cuCtxSynchronize());
-    assert_int_equal(g.rec->code, FGS__GIVEUP_NONE);
-    assert_int_equal(fgs_ref_join(e, host_mid, host_second, want, tiles,
-                                  tile_bytes), FGS_OK);
-    get(host_out, g.out, BYTES);
-    same(host_out, want, words, kind->name);
-    fgs_kernel_free(k);
-}
-
-static void elements_tiles_and_blocks_of_any_kind_do(void **state)
-{
-    static const struct {
-        uint32_t tile_bytes, threads;
-    } row[] = { { 16, 32 }, { 48, 64 }, { 528, 32 }, { 4112, 1024 } };
-
-    (void)state;
-    for (size_t i = 0; i <= KINDS; i++) {
-        const struct kind *k = i < KINDS ? &kinds[i] : &plain;
-
-        for (int e = 0; e < FGS_ELEMENT_COUNT; e++)
-            one_shape(k, (fgs_element)e, 4096, 256);
-        for (size_t n = 0; n < sizeof row / sizeof row[0]; n++)
-            one_shape(k, FGS_ELEMENT_E4M3, row[n].tile_bytes, row[n].threads);
-    }
-}
-
-static void mirror_takes_chunks_in_turn(void **state)
-{
-    (void)state;
-    make_words(host_mid, 0);
-    make_words(host_second, 1);
-    join(host_out, host_mid, host_second, TILES);
-    assert_int_equal(fgs_ref_join(FGS_ELEMENT_F32, host_mid, host_second, want,
-                                  TILES, FGS__TILE_BYTES), FGS_OK);
-    same(want, host_out, WORDS, "fgs_ref_join");
-    assert_int_equal(fgs_ref_join(FGS_ELEMENT_F32, host_mid, NULL, want, 1,
-                                  16), FGS_E_NULL);
-    assert_int_equal(fgs_ref_join(FGS_ELEMENT_COUNT, host_mid, host_mid, want,
-                                  1, 16), FGS_E_INVAL);
-}
-
-static void refused(fgs_kernel_desc d, fgs_result r, const char *text)
-{
-    fgs_kernel *k;
-    fgs_error err;
-
-    d.size = sizeof d;
-    d.role = FGS_ROLE_JOIN;
-    assert_int_equal(fgs_kernel_make(&k, g.dev, &d, &err), r);
-    if (!strstr(err.text, text))
-        fail_msg("%s", err.text);
-}
-
-static void what_a_join_cannot_be_is_refused(void **state)
-{
-    (void)state;
-    refused((fgs_kernel_desc){ .tile_bytes = 128 * 1024,
-                               .engine = FGS_ENGINE_POLL },
-            FGS_E_SIZE, "262144 bytes");
-    refused((fgs_kernel_desc){ .bulk_store = 1 }, FGS_E_INVAL, "the join");
-    refused((fgs_kernel_desc){ .saturate = FGS_SATURATE_UP }, FGS_E_INVAL,
-            "only a producer");
-}
-
-static int open_all(void **state)
-{
-    int bad = open_device(state);
-
-    if (bad)
-        return bad;
-    OK(cuMemAlloc(&second, BYTES));
-    OK(cuMemAlloc(&second_flags, TILES * sizeof(uint32_t)));
-    fill = make(FGS_ROLE_INIT, FGS_ENGINE_AUTO, 0, NULL);
-    produce = make(FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO, 0, NULL);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    fgs_kernel_free(fill);
-    fgs_kernel_free(produce);
-    g.cuMemFree(second);
-    g.cuMemFree(second_flags);
-    return close_device(state);
-}
-
-#define T(f) cmocka_unit_test_setup(f, start)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,9 +352,6 @@ int main(void)
         T(table_names_the_tiles_of_both_and_one_is_cleared),
         T(join_fills_its_own_tiles_before_it_triggers),
         T(abort_ends_a_join),
-        T(elements_tiles_and_blocks_of_any_kind_do),
-        T(mirror_takes_chunks_in_turn),
-        T(what_a_join_cannot_be_is_refused),
     };
 
     return run_both_with("kernels_join", tests, sizeof tests / sizeof tests[0],

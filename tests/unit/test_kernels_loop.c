@@ -1,18 +1,11 @@
-/* test_kernels_loop.c -- persistent consumers, relays and joins */
+/* test_kernels_loop.c -- persistent consumers, relays, joins;
+ * FGS_PROVIDER */
 #include "kernels_both.h"
 
 static CUdeviceptr second;
 static uint32_t doubled[WORDS], back[WORDS], want[WORDS];
 /* Freed at the end: to unload code synchronizes. */
 static fgs_kernel *fill, *produce, *take;
-
-static const struct kind plain = { "plain", FGS_ENGINE_PLAIN, 0 };
-enum { KINDS = sizeof kinds / sizeof kinds[0] + 1 };
-
-static const struct kind *kind_at(int i)
-{
-    return i < KINDS - 1 ? &kinds[i] : &plain;
-}
 
 static fgs_kernel *loop(int i, fgs_role role, uint32_t self)
 {
@@ -87,7 +80,7 @@ static void hand_on(fgs_kernel *k, int i, uint32_t grid, fgs_role role)
     to = get_stat(role);
     /* a plain join has no flags of its second input: it waits for the grid */
     if (~to.first + 30000 < from.last &&
-        (role != FGS_ROLE_JOIN || kind_at(i) != &plain))
+        (role != FGS_ROLE_JOIN || kind_at(i) != &plain_kind))
         assert_true(to.reissues > 0);
     check_rows(grid, role, 1000 * (TILES / grid));
 }
@@ -201,7 +194,7 @@ static void tile_that_is_lacking_ends_its_block(void **state)
         {
             struct args a = of_grid(0, 3);
 
-            if (kind_at(i) == &plain)
+            if (kind_at(i) == &plain_kind)
                 continue;
             reset(NULL);
             make_words(host_mid, 1);

@@ -18,13 +18,9 @@ static fgs_kernel *make_self(fgs_role role, fgs_engine engine, uint32_t weak,
     return k;
 }
 
-/* The kinds of kernels.h, then plain. */
-enum { KINDS = sizeof kinds / sizeof kinds[0] + 1 };
-
 static fgs_kernel *relay(int i, uint32_t self, const char **name)
 {
-    static const struct kind plain = { "plain", FGS_ENGINE_PLAIN, 0 };
-    const struct kind *k = i < KINDS - 1 ? &kinds[i] : &plain;
+    const struct kind *k = kind_at(i);
 
     *name = k->name;
     if (fgs_device_can(g.dev, k->engine, NULL) < 0)

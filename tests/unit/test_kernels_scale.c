@@ -1,12 +1,12 @@
-/* test_kernels_scale.c -- joins of data and scales: two sentinels in a block */
+/* test_kernels_scale.c -- joins of data and scales: two sentinels in a block;
+ * FGS_PROVIDER */
 #include "kernels_both.h"
 
 #include <math.h>
 
 enum {
     SCALES = FGS__TILE_ELEMS / 32,   /* bytes of a tile of them              */
-    SHARED = FGS__TILE_BYTES + SCALES,
-    KINDS = sizeof kinds / sizeof kinds[0] + 1
+    SHARED = FGS__TILE_BYTES + SCALES
 };
 
 static CUdeviceptr scales, flags2;
@@ -14,13 +14,6 @@ static uint8_t host_scales[TILES * SCALES];
 static uint32_t want[WORDS];
 /* Freed at the end: to unload code synchronizes. */
 static fgs_kernel *fill, *fill_scales, *produce, *produce_scales;
-
-static const struct kind plain = { "plain", FGS_ENGINE_PLAIN, 0 };
-
-static const struct kind *kind_at(int i)
-{
-    return i < KINDS - 1 ? &kinds[i] : &plain;
-}
 
 static fgs_kernel *make_kernel(fgs_kernel_desc desc)
 {
@@ -51,7 +44,7 @@ static fgs_kernel *make_join(int i, uint32_t self, uint32_t loops)
              fgs_kernel_free(k), k = NULL)
 #define EACH_CHECK(i, k)                                                       \
     EACH_JOIN(i, k, 0, 0)                                                      \
-        if (kind_at(i) != &plain)
+        if (kind_at(i) != &plain_kind)
 
 /* By hand, and not as the mirror does: an exact product of double, rounded
  * once. */
