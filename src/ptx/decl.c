@@ -1,171 +1,12 @@
 /* decl.c -- declarations of registers, variables and parameters */
-#include "ptx/parse.h"
+#include "ptx/decl.h"
 #include "base/compat.h"
 
 enum { DIMS = 8 };
 #define LARGEST ((uint64_t)1 << 40) /* bytes of a variable */
 
-/* What stands before the names of a declaration. */
-struct head {
-    struct fgs__ptx_pos pos;
-    enum fgs__ptx_mod space;   /* NONE = registers                           */
-    enum fgs__ptx_type type;
-    uint8_t vec, opaque;
-    bool managed;
-    uint32_t align;
-};
-
-static bool parse_align(struct fgs__parse *p, uint32_t *align)
-{
-    struct fgs__ptx_pos pos;
-    uint64_t v;
-
-    fgs__parse_next(p);
-    pos = p->tok.pos;
-    if (!fgs__parse_number(p, 1u << 30, &v, "an alignment"))
-        return false;
-    if (!v || (v & (v - 1))) {
-        fgs__parse_error(p, pos, "the alignment must be a power of two");
-        return false;
-    }
-    *align = (uint32_t)v;
-    return true;
-}
-
-/* .ptr{.space}{.align N} of a kernel's parameter: a promise about what the
- * caller passes, of which nothing is used. */
-static void skip_ptr(struct fgs__parse *p)
-{
-    uint32_t align;
-
-    fgs__parse_next(p);
-    if (fgs__parse_word(p)->mod &&
-        fgs__mods[fgs__parse_word(p)->mod].group == FGS__G_SPACE &&
-        fgs__parse_word(p)->mod != FGS__M_PARAM)
-        fgs__parse_next(p);
-    if (fgs__parse_word(p)->directive == FGS__D_ALIGN)
-        parse_align(p, &align);
-}
-
-/* Types that registers and variables can have (ISA 5.2.2): not the formats
- * that only instructions know. */
-static bool fundamental(enum fgs__ptx_type t)
-{
-    return t != FGS__T_NONE && t != FGS__T_BF16 &&
-        (fgs__ptx_types[t].kind != FGS__K_PACK || t == FGS__T_F16X2);
-}
-
-/* .attribute(.managed, .unified(1, 2)) of a variable (ISA 5.4.8). */
-static bool parse_attribute(struct fgs__parse *p, struct head *h)
-{
-    struct fgs__ptx_pos pos = p->tok.pos;
-
-    fgs__parse_next(p);
-    if (!fgs__parse_expect(p, '(', "'('"))
-        return false;
-    do {
-        bool managed = !strcmp(fgs__parse_word(p)->text, "managed");
-
-        if (h->space != FGS__M_GLOBAL) {
-            fgs__parse_error(p, pos, "only .global variables have attributes");
-        } else if (managed) {
-            fgs__check_version(p, pos, 40, 30, 0, ".attribute(.managed)");
-            fgs__parse_next(p);
-            h->managed = true;
-        } else if (strcmp(fgs__parse_word(p)->text, "unified")) {
-            fgs__parse_expected(p, ".managed or .unified");
-        } else {
-            fgs__skip_unified(p);
-        }
-    } while (!p->failed && fgs__parse_accept(p, ','));
-    return !p->failed && fgs__parse_expect(p, ')', "')'");
-}
-
-/* .texref or .surfref: a type that only .global variables have here. */
-static bool opaque_word(struct fgs__parse *p, struct head *h,
-                        const struct fgs__word *w)
-{
-    if (h->vec || h->type)
-        return false;
-    if (h->space != FGS__M_GLOBAL || p->func) {
-        fgs__parse_error(p, p->tok.pos, "'.%s' is not supported here, but of "
-                         "global variables of a module", w->text);
-        return false;
-    }
-    h->type = FGS__T_B64;
-    h->opaque = w->directive == FGS__D_TEXREF ? FGS__OPAQUE_TEXREF
-                                              : FGS__OPAQUE_SURFREF;
-    fgs__parse_next(p);
-    return true;
-}
-
-static bool head_word(struct fgs__parse *p, struct head *h)
-{
-    const struct fgs__word *w = fgs__parse_word(p);
-
-    if (w->directive == FGS__D_ALIGN)
-        return h->space && !h->align && parse_align(p, &h->align);
-    if (w->directive == FGS__D_ATTRIBUTE)
-        return parse_attribute(p, h);
-    if (w->directive == FGS__D_SAMPLERREF) {
-        fgs__parse_error(p, p->tok.pos, "'.%s' is not supported yet", w->text);
-        return false;
-    }
-    if (w->directive == FGS__D_TEXREF || w->directive == FGS__D_SURFREF)
-        return opaque_word(p, h, w);
-    if (w->mod == FGS__M_V2 || w->mod == FGS__M_V4) {
-        if (h->vec || h->type)
-            return false;
-        h->vec = w->mod == FGS__M_V2 ? 2 : 4;
-    } else if (w->type && !h->type) {
-        if (!fundamental((enum fgs__ptx_type)w->type)) {
-            fgs__parse_error(p, p->tok.pos,
-                             "no register or variable has type .%s", w->text);
-            return false;
-        }
-        h->type = (enum fgs__ptx_type)w->type;
-    } else {
-        return false;
-    }
-    fgs__parse_next(p);
-    return true;
-}
-
-/* Space word (current token), alignment, vector, type. */
-static bool parse_head(struct fgs__parse *p, struct head *h)
-{
-    const struct fgs__word *w = fgs__parse_word(p);
-
-    memset(h, 0, sizeof *h);
-    h->pos = p->tok.pos;
-    if (w->directive == FGS__D_TEX) {
-        fgs__parse_error(p, h->pos, "'.tex' is not supported: PTX dropped it "
-                         "in version 1.5");
-        return false;
-    }
-    if (w->directive != FGS__D_REG)
-        h->space = (enum fgs__ptx_mod)w->mod;
-    fgs__parse_next(p);
-    while (p->tok.kind == FGS__TOK_WORD && !p->failed && !h->type) {
-        if (!head_word(p, h)) {
-            fgs__parse_expected(p, "a type");
-            return false;
-        }
-    }
-    if (!h->type)
-        fgs__parse_expected(p, "a type");
-    if (h->type == FGS__T_PRED && h->vec)
-        fgs__parse_error(p, h->pos, "there are no vectors of predicates");
-    if (h->type == FGS__T_PRED && h->space)
-        fgs__parse_error(p, h->pos, "predicates live in registers only");
-    if (h->type == FGS__T_B128)
-        fgs__check_version(p, h->pos, 83, 70, 0, "type .b128");
-    if (h->vec && fgs__ptx_types[h->type].bits * h->vec > 128)
-        fgs__parse_error(p, h->pos, "a vector has 128 bits at most");
-    return !p->failed;
-}
-
-static struct fgs__ptx_sym *new_sym(struct fgs__parse *p, const struct head *h,
+static struct fgs__ptx_sym *new_sym(struct fgs__parse *p,
+                                    const struct fgs__decl_head *h,
                                     const struct fgs__name *n,
                                     struct fgs__ptx_pos pos)
 {
@@ -202,7 +43,7 @@ static void append(struct fgs__parse *p, struct fgs__ptx_sym *sym)
     p->syms_end = &sym->next;
 }
 
-static bool parse_reg(struct fgs__parse *p, const struct head *h)
+static bool parse_reg(struct fgs__parse *p, const struct fgs__decl_head *h)
 {
     struct fgs__tok t = p->tok;
     struct fgs__name *n;
@@ -358,7 +199,7 @@ static struct fgs__ptx_sym *declared(struct fgs__parse *p,
     return old;
 }
 
-static bool parse_var(struct fgs__parse *p, const struct head *h,
+static bool parse_var(struct fgs__parse *p, const struct fgs__decl_head *h,
                       enum fgs__ptx_linkage linkage)
 {
     struct fgs__tok t = p->tok;
@@ -401,7 +242,7 @@ static bool parse_var(struct fgs__parse *p, const struct head *h,
 }
 
 /* May this space be declared where we are? */
-static void check_space(struct fgs__parse *p, const struct head *h,
+static void check_space(struct fgs__parse *p, const struct fgs__decl_head *h,
                         enum fgs__ptx_linkage linkage)
 {
     if (!h->space && !p->func)
@@ -423,9 +264,9 @@ static void check_space(struct fgs__parse *p, const struct head *h,
 
 void fgs__decl_vars(struct fgs__parse *p, enum fgs__ptx_linkage linkage)
 {
-    struct head h;
+    struct fgs__decl_head h;
 
-    if (!parse_head(p, &h))
+    if (!fgs__decl_head(p, &h))
         return;
     check_space(p, &h, linkage);
     if (p->failed)
@@ -462,7 +303,7 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
     struct fgs__name none, *n;
     struct fgs__ptx_pos pos;
     struct fgs__ptx_sym *v;
-    struct head h;
+    struct fgs__decl_head h;
     uint64_t dims[DIMS];
     unsigned count = 0;
     bool open = false;
@@ -471,14 +312,14 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
         fgs__parse_expected(p, entry ? ".param" : ".param or .reg");
         return NULL;
     }
-    if (!parse_head(p, &h))
+    if (!fgs__decl_head(p, &h))
         return NULL;
     if (h.vec && h.space) {
         fgs__parse_error(p, h.pos, "a parameter is no vector");
         return NULL;
     }
     if (fgs__parse_word(p)->directive == FGS__D_PTR)
-        skip_ptr(p);
+        fgs__decl_skip_ptr(p);
     pos = p->tok.pos;
     n = p->failed ? NULL : param_name(p, proto, &none);
     v = new_sym(p, &h, n, pos);

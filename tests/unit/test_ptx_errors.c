@@ -1,4 +1,4 @@
-/* test_ptx_errors.c -- what is said of texts that are wrong, and of no memory */
+/* test_ptx_errors.c -- what is said of wrong texts, and of no memory */
 #include "base/compat.h"
 #include "counting.h"
 #include "ptx_text.h"
