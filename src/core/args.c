@@ -1,5 +1,5 @@
 /* args.c -- what each launch is given, and what of it follows the round */
-#include "core/plan.h"
+#include "core/compose.h"
 
 /* Pointers of the library's kernels by access: what it reads, then what it
  * writes. */

@@ -3,7 +3,7 @@
  * An attribute is set only where the loaded code has what it needs; the text
  * for the receipt says which were set, and which were left out and why.
  */
-#include "core/plan.h"
+#include "core/compose.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 /* box.c -- boxes of a tensor that a stage touches, one a block */
-#include "core/plan.h"
+#include "core/compose.h"
 
 enum { ROWS_MAX = 1 << 28 }; /* which are looked at one by one */
 

@@ -1,5 +1,5 @@
 /* compose.c -- a plan of a description */
-#include "core/plan.h"
+#include "core/compose.h"
 
 #include <stdarg.h>
 

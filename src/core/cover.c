@@ -2,7 +2,7 @@
  *
  * Guide 4.6.4.3 (write once) and 4.6.4.6 (every tile that is waited for).
  */
-#include "core/plan.h"
+#include "core/compose.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* edge.c -- who waits for whom, and in which order stages are launched */
-#include "core/plan.h"
+#include "core/compose.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* fill.c -- how each buffer gets its sentinels, guide 4.6.4.2 and 4.6.4.5 */
-#include "core/plan.h"
+#include "core/compose.h"
 
 /* What of the buffer's writers does not fill; NULL = all do. */
 static const struct fgs__stage *not_filling(const struct fgs__plan *p,

@@ -9,6 +9,7 @@
  *   programmatic event                 type 1 port 1
  *   the same, at block start           type 1 port 2
  */
+#include "core/compose.h"
 #include "core/graph.h"
 
 enum { PROGRAMMATIC = 1, PORT_TRIGGER = 1, PORT_STARTED = 2 };

@@ -3,7 +3,7 @@
  * What the driver would say at the first launch it says here, so that a plan
  * never breaks off in the middle of a round for what was known before.
  */
-#include "core/plan.h"
+#include "core/compose.h"
 
 enum { /* of the driver API, for any device */
     GRID_X = 0x7fffffff, GRID_YZ = 65535,

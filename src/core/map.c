@@ -1,5 +1,5 @@
 /* map.c -- tensor maps among the parameters: one a slot, as pointers have it */
-#include "core/plan.h"
+#include "core/compose.h"
 
 enum { MAP_ALIGN = 64 }; /* of a map that the driver writes */
 

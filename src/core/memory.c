@@ -1,5 +1,5 @@
 /* memory.c -- memory, events and streams of a plan */
-#include "core/plan.h"
+#include "core/compose.h"
 
 enum { STATS_ROUNDS = 256 };
 

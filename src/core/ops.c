@@ -12,7 +12,7 @@
  * that is filled ahead has no reader left: its last round is over (design:
  * a slot is cleared after both neighbours ended).
  */
-#include "core/plan.h"
+#include "core/compose.h"
 
 #include <stdarg.h>
 

@@ -1,6 +1,6 @@
 /* order.c -- an order for each edge, guide 4.6.2, and the kernel that can do it
  */
-#include "core/plan.h"
+#include "core/compose.h"
 
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 /* plan.c -- handles of plans, and who uses which memory now */
-#include "core/plan.h"
+#include "core/compose.h"
 
 fgs_result fgs__plan_get(struct fgs__plan **out, const fgs_plan *plan,
                          fgs_error *err)

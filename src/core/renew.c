@@ -1,5 +1,5 @@
 /* renew.c -- a plan takes what its kernels hold now */
-#include "core/plan.h"
+#include "core/compose.h"
 
 enum { SHARED_DEFAULT = 48 * 1024 };
 

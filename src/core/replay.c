@@ -1,4 +1,5 @@
 /* replay.c -- put a plan's rounds into a graph: the calls of the API */
+#include "core/compose.h"
 #include "core/graph.h"
 
 /* A stream sink that also learns the node of each launch. */

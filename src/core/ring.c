@@ -25,7 +25,7 @@
  * consumed itself; with three it is enough that clears, of any tile and before
  * or behind the loads, precede the trigger (tests/unit/test_ring_model.c).
  */
-#include "core/plan.h"
+#include "core/compose.h"
 
 enum { LEAST = 3 };
 

@@ -1,5 +1,5 @@
 /* run.c -- launch a plan's rounds into the application's stream */
-#include "core/plan.h"
+#include "core/compose.h"
 
 static fgs_result captured(fgs_error *err)
 {

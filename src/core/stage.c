@@ -1,5 +1,5 @@
 /* stage.c -- the stages of a description */
-#include "core/plan.h"
+#include "core/compose.h"
 
 /* --------------------------------------------------------------- stages -- */
 

@@ -1,5 +1,5 @@
 /* three.c -- the plan of the guide's example: init, producer, consumer */
-#include "core/plan.h"
+#include "core/compose.h"
 
 static fgs_result take_kernel(struct fgs__device *d, fgs_role role,
                               fgs_kernel *handle, struct fgs__kernel **out,

@@ -1,5 +1,5 @@
 /* use.c -- the buffers that a plan's stages touch */
-#include "core/plan.h"
+#include "core/compose.h"
 
 fgs_result fgs__plan_new_use(struct fgs__plan *p, fgs_buffer *handle,
                              const char *what, uint32_t *index,
