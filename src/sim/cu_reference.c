@@ -149,8 +149,7 @@ static CUresult of_module(struct fgs__sim_ctx *ctx, CUmodule mod,
     return CUDA_SUCCESS;
 }
 
-CUresult fgs__sim_cuModuleGetTexRef(CUtexref *ref, CUmodule mod,
-                                    const char *name)
+static CUresult named(CUmodule mod, const char *name, bool surface, void *out)
 {
     struct fgs__sim_ctx *ctx;
     uintptr_t handle;
@@ -158,27 +157,23 @@ CUresult fgs__sim_cuModuleGetTexRef(CUtexref *ref, CUmodule mod,
 
     if (r)
         return r;
-    r = !ref || !name ? CUDA_ERROR_INVALID_VALUE
-                      : of_module(ctx, mod, name, false, &handle);
+    r = !out || !name ? CUDA_ERROR_INVALID_VALUE
+                      : of_module(ctx, mod, name, surface, &handle);
     if (!r)
-        *ref = (CUtexref)handle;
+        memcpy(out, &handle, sizeof handle);
     return fgs__sim_leave(r);
+}
+
+CUresult fgs__sim_cuModuleGetTexRef(CUtexref *ref, CUmodule mod,
+                                    const char *name)
+{
+    return named(mod, name, false, ref);
 }
 
 CUresult fgs__sim_cuModuleGetSurfRef(CUsurfref *ref, CUmodule mod,
                                      const char *name)
 {
-    struct fgs__sim_ctx *ctx;
-    uintptr_t handle;
-    CUresult r = fgs__sim_enter(&ctx);
-
-    if (r)
-        return r;
-    r = !ref || !name ? CUDA_ERROR_INVALID_VALUE
-                      : of_module(ctx, mod, name, true, &handle);
-    if (!r)
-        *ref = (CUsurfref)handle;
-    return fgs__sim_leave(r);
+    return named(mod, name, true, ref);
 }
 
 /* No kernel can use one that belongs to no module. */

@@ -326,17 +326,26 @@ CUresult fgs__sim_cuSurfObjectDestroy(CUsurfObject object)
     return destroy(object, true);
 }
 
+/* enter, for a question whose answer goes to `out`. */
+static CUresult enter_for(const void *out, unsigned long long handle,
+                          bool surface, struct fgs__sim_texture **t)
+{
+    struct fgs__sim_ctx *ctx;
+    CUresult r = enter(&ctx, handle, surface, t);
+
+    if (!r && !out)
+        r = fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
+    return r;
+}
+
 static CUresult resource(CUDA_RESOURCE_DESC *out, unsigned long long handle,
                          bool surface)
 {
     struct fgs__sim_texture *t;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = enter(&ctx, handle, surface, &t);
+    CUresult r = enter_for(out, handle, surface, &t);
 
     if (r)
         return r;
-    if (!out)
-        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     *out = t->res;
     return fgs__sim_leave(CUDA_SUCCESS);
 }
@@ -357,13 +366,10 @@ CUresult fgs__sim_cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out,
                                             CUtexObject object)
 {
     struct fgs__sim_texture *t;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = enter(&ctx, object, false, &t);
+    CUresult r = enter_for(out, object, false, &t);
 
     if (r)
         return r;
-    if (!out)
-        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     *out = t->tex;
     return fgs__sim_leave(CUDA_SUCCESS);
 }
@@ -373,13 +379,10 @@ CUresult fgs__sim_cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out,
                                                  CUtexObject object)
 {
     struct fgs__sim_texture *t;
-    struct fgs__sim_ctx *ctx;
-    CUresult r = enter(&ctx, object, false, &t);
+    CUresult r = enter_for(out, object, false, &t);
 
     if (r)
         return r;
-    if (!out)
-        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     *out = t->view;
     return fgs__sim_leave(CUDA_SUCCESS);
 }

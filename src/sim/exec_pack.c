@@ -60,19 +60,21 @@ enum { AUX_ROUND, AUX_FTZ };
 enum { PAIRS = 2 * LANES };
 
 #define IN(v)  (ftz ? flush_f32(v) : (v))
-#define TWO(name, EXPR)                                                        \
+/* The first source of another type, by OF; the others and the result by IN. */
+#define PAIRWISE(name, T, OF, IN, EXPR)                                        \
     HANDLER(name)                                                              \
     {                                                                          \
         FGS__ALIGN(64) l_f32 t[PAIRS];                                         \
-        const l_f32 *a = LANE_PTR(w, i->op[1]);                                \
+        const T *a = LANE_PTR(w, i->op[1]);                                    \
         const l_f32 *b = LANE_PTR(w, i->op[2]);                                \
         const l_f32 *c = LANE_PTR(w, i->op[3]);                                \
         int round = (int)i->aux[AUX_ROUND], ftz = i->aux[AUX_FTZ] != 0, k;     \
+        (void)ftz;                                                             \
         if (round != FE_TONEAREST)                                             \
             fesetround(round);                                                 \
         FGS__EACH                                                              \
         for (k = 0; k < PAIRS; k++) {                                          \
-            const float x = IN(a[k]), y = IN(b[k]), z = IN(c[k]);              \
+            const float x = OF(a[k]), y = IN(b[k]), z = IN(c[k]);              \
             float r = EXPR;                                                    \
             (void)z;                                                           \
             r = fix_f32(r);                                                    \
@@ -85,6 +87,7 @@ enum { PAIRS = 2 * LANES };
         blend(LANE_PTR(w, i->op[0]), t, w->exec, 8);                           \
         return i + 1;                                                          \
     }
+#define TWO(name, EXPR) PAIRWISE(name, l_f32, IN, IN, EXPR)
 TWO(add_f32x2, x + y)
 TWO(sub_f32x2, x - y)
 TWO(mul_f32x2, x * y)
@@ -103,29 +106,8 @@ static FGS__INLINE float of_bf16(uint32_t u)
     return bits_float(u << 16);
 }
 
-#define UPWARD(name, OF, EXPR)                                                 \
-    HANDLER(name)                                                              \
-    {                                                                          \
-        FGS__ALIGN(64) l_f32 t[PAIRS];                                         \
-        const l_u16 *a = LANE_PTR(w, i->op[1]);                                \
-        const l_f32 *b = LANE_PTR(w, i->op[2]);                                \
-        const l_f32 *c = LANE_PTR(w, i->op[3]);                                \
-        int round = (int)i->aux[AUX_ROUND], k;                                 \
-        if (round != FE_TONEAREST)                                             \
-            fesetround(round);                                                 \
-        FGS__EACH                                                              \
-        for (k = 0; k < PAIRS; k++) {                                          \
-            const float x = OF(a[k]), y = b[k], z = c[k];                      \
-            (void)z;                                                           \
-            t[k] = fix_f32(EXPR);                                              \
-        }                                                                      \
-        if (round != FE_TONEAREST) {                                           \
-            FGS__BARRIER(t);                                                   \
-            fesetround(FE_TONEAREST);                                          \
-        }                                                                      \
-        blend(LANE_PTR(w, i->op[0]), t, w->exec, 8);                           \
-        return i + 1;                                                          \
-    }
+#define AS_IT_IS(v) (v)
+#define UPWARD(name, OF, EXPR) PAIRWISE(name, l_u16, OF, AS_IT_IS, EXPR)
 #define UPWARDS(t)                                                             \
     UPWARD(add_##t##_up, of_##t, x + y)                                        \
     UPWARD(sub_##t##_up, of_##t, x - y)                                        \
