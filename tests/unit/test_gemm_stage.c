@@ -227,45 +227,63 @@ static void product_is_the_mirrors(void **state)
     free_product(&p, true);
 }
 
-/* The second product's input is what the first one makes, box by box; in
- * between a buffer of sentinels (guide 4.6.4). */
+/* The second product's input is what the first one makes. */
+struct chain {
+    struct product first, second;
+    uint16_t *in, *middle, *want;
+};
+
+static struct chain make_chain(void)
+{
+    struct chain c = { .first = make_product(ROWS, STEPS, COLUMNS, 0) };
+
+    c.second = make_product(ROWS, STEPS2, COLUMNS2, c.first.out);
+    c.in = make_in(&c.first);
+    c.middle = mirror(&c.first, c.in);
+    c.want = mirror(&c.second, c.middle);
+    return c;
+}
+
+static void free_chain(struct chain *c)
+{
+    free(c->in);
+    free(c->middle);
+    free(c->want);
+    free_product(&c->second, false);
+    free_product(&c->first, true);
+}
+
+/* Box by box; in between is a buffer of sentinels (guide 4.6.4). */
 static void chain_hands_over_boxes(void **state)
 {
-    struct product first = make_product(ROWS, STEPS, COLUMNS, 0);
-    struct product second = make_product(ROWS, STEPS2, COLUMNS2, first.out);
-    uint16_t *x = make_in(&first), *y = mirror(&first, x);
-    uint16_t *want = mirror(&second, y);
+    struct chain c = make_chain();
     CUfunction produce = load(&plain[0]);
     CUmodule of_first = module;
     unsigned zeros = 0;
 
     (void)state;
-    for (size_t i = 0; i < first.out_bytes / 2; i++)
-        zeros += y[i] == 0;
+    for (size_t i = 0; i < c.first.out_bytes / 2; i++)
+        zeros += c.middle[i] == 0;
     assert_true(zeros > 100); /* results that would be -0 are among them */
     for (size_t s = 0; s < sizeof careful / sizeof careful[0]; s++) {
         CUfunction f = load(&careful[s]);
 
         for (uint32_t stages = 1; f && stages <= 8; stages++) {
             reset(NULL);
-            OK(cuMemsetD32(first.out, 0x80008000, first.out_bytes / 4));
-            OK(cuMemsetD8(second.out, 0xee, second.out_bytes));
-            run(produce, &first, ROWS * COLUMNS, 2, 0);
-            run(f, &second, 1 + stages % 4, stages, 1);
+            OK(cuMemsetD32(c.first.out, 0x80008000, c.first.out_bytes / 4));
+            OK(cuMemsetD8(c.second.out, 0xee, c.second.out_bytes));
+            run(produce, &c.first, ROWS * COLUMNS, 2, 0);
+            run(f, &c.second, 1 + stages % 4, stages, 1);
             finish();
             assert_int_equal(g.rec->code, 0);
-            compare(&first, y, plain[0].name, stages);
-            compare(&second, want, careful[s].name, stages);
+            compare(&c.first, c.middle, plain[0].name, stages);
+            compare(&c.second, c.want, careful[s].name, stages);
         }
         if (f)
             OK(cuModuleUnload(module));
     }
     OK(cuModuleUnload(of_first));
-    free(x);
-    free(y);
-    free(want);
-    free_product(&second, false);
-    free_product(&first, true);
+    free_chain(&c);
 }
 
 /* What is late is looked at, by its first chunk that is missing: a box that is
@@ -273,10 +291,7 @@ static void chain_hands_over_boxes(void **state)
  * With a copy a nap it would be 100 for each 200 us. */
 static void late_boxes_are_looked_at(void **state)
 {
-    struct product first = make_product(ROWS, STEPS, COLUMNS, 0);
-    struct product second = make_product(ROWS, STEPS2, COLUMNS2, first.out);
-    uint16_t *x = make_in(&first), *y = mirror(&first, x);
-    uint16_t *want = mirror(&second, y);
+    struct chain c = make_chain();
     CUfunction produce = load(&plain[0]);
     CUmodule of_first = module;
     uint64_t boxes = ROWS * COLUMNS2 * STEPS2, again;
@@ -287,14 +302,14 @@ static void late_boxes_are_looked_at(void **state)
 
         for (uint32_t stages = 1; f && stages <= 8; stages += 7) {
             reset(NULL);
-            OK(cuMemsetD32(first.out, 0x80008000, first.out_bytes / 4));
+            OK(cuMemsetD32(c.first.out, 0x80008000, c.first.out_bytes / 4));
             work = 200000;
-            run(produce, &first, 8, 2, 0); /* all resident */
+            run(produce, &c.first, 8, 2, 0); /* all resident */
             work = 0;
-            run(f, &second, ROWS * COLUMNS2, stages, 1);
+            run(f, &c.second, ROWS * COLUMNS2, stages, 1);
             finish();
             assert_int_equal(g.rec->code, 0);
-            compare(&second, want, careful[s].name, stages);
+            compare(&c.second, c.want, careful[s].name, stages);
             again = get_stat(FGS_ROLE_CONSUMER).reissues;
             if (again > 4 * boxes || (!getenv("FGS_PROVIDER") && !again))
                 fail_msg("%s: %u copies more", careful[s].name,
@@ -304,11 +319,7 @@ static void late_boxes_are_looked_at(void **state)
             OK(cuModuleUnload(module));
     }
     OK(cuModuleUnload(of_first));
-    free(x);
-    free(y);
-    free(want);
-    free_product(&second, false);
-    free_product(&first, true);
+    free_chain(&c);
 }
 
 /* Nobody writes row 70, columns 136 to 143: box 1 of the second row of boxes,
