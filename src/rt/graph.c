@@ -129,30 +129,3 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
              : fgs__rt_done(fgs__rt_cu.cuGraphExecMemcpyNodeSetParams(
                    hGraphExec, node, &c, fgs__rt_context()));
 }
-
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode,
-                                   cudaGraph_t graph,
-                                   const cudaGraphNode_t *pDependencies,
-                                   size_t numDependencies,
-                                   const struct cudaMemsetParams *pMemsetParams)
-{
-    cudaError_t e = fgs__rt_enter();
-
-    return e ? e
-             : fgs__rt_done(fgs__rt_cu.cuGraphAddMemsetNode(
-                   pGraphNode, graph, pDependencies, numDependencies,
-                   (const void *)pMemsetParams, fgs__rt_context()));
-}
-
-cudaError_t
-cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec,
-                                 cudaGraphNode_t node,
-                                 const struct cudaMemsetParams *pNodeParams)
-{
-    cudaError_t e = fgs__rt_enter();
-
-    return e ? e
-             : fgs__rt_done(fgs__rt_cu.cuGraphExecMemsetNodeSetParams(
-                   hGraphExec, node, (const void *)pNodeParams,
-                   fgs__rt_context()));
-}
