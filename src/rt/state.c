@@ -9,12 +9,12 @@ struct fgs__rt_driver fgs__rt_cu;
 _Thread_local struct fgs__rt_thread fgs__rt_self;
 
 static struct {
-    pthread_mutex_t lock;
-    bool opened;
-    cudaError_t error;                  /* of opening                        */
+    pthread_once_t once;
+    cudaError_t error;                  /* of opening the driver             */
+    pthread_mutex_t lock;               /* of the contexts                   */
     CUcontext context[FGS__RT_DEVICES]; /* retained                          */
     atomic_uint resets;
-} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} state = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 typedef CUresult (*get_proc)(const char *, void **, int, cuuint64_t,
                              CUdriverProcAddressQueryResult *);
@@ -36,14 +36,15 @@ static void look_up(get_proc get, const char *name, int abi, void *to)
         memcpy(to, &fn, sizeof fn);
 }
 
-static cudaError_t open_driver(void)
+static void open_driver(void)
 {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW);
     void *sym = lib ? dlsym(lib, "cuGetProcAddress_v2") : NULL;
     get_proc get;
 
+    state.error = cudaErrorInsufficientDriver;
     if (!sym)
-        return cudaErrorInsufficientDriver;
+        return;
     memcpy(&get, &sym, sizeof get);
 #define ENTRY(name, abi, need, forms, params)                                  \
     look_up(get, #name, abi, &fgs__rt_cu.name);
@@ -52,24 +53,16 @@ static cudaError_t open_driver(void)
 #include "table/entry.def"
 #undef ENTRY
 #undef FORM
-    return (cudaError_t)fgs__rt_cu.cuInit(0);
+    state.error = (cudaError_t)fgs__rt_cu.cuInit(0);
 }
 
+/* Every call comes by here, so no lock is taken. */
 cudaError_t fgs__rt_open(void)
 {
-    cudaError_t e;
-
-    pthread_mutex_lock(&state.lock);
-    if (!state.opened) {
-        state.error = open_driver();
-        state.opened = true;
-    }
-    e = state.error;
-    pthread_mutex_unlock(&state.lock);
-    return fgs__rt_note(e);
+    pthread_once(&state.once, open_driver);
+    return fgs__rt_note(state.error);
 }
 
-/* The lock is not held over a call that may wait for the device. */
 static cudaError_t primary(int device, CUcontext *out)
 {
     CUresult r = CUDA_SUCCESS;
