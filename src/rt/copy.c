@@ -84,22 +84,42 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count,
         copy_later(dst, src, count, kind, fgs__rt_stream(stream)));
 }
 
+/* Between the primary contexts of two devices, which may be the same one. */
+static cudaError_t peers(int to_device, int from_device, CUcontext *to,
+                         CUcontext *from)
+{
+    cudaError_t e = fgs__rt_enter();
+
+    if (!e)
+        e = fgs__rt_primary(to_device, to);
+    if (!e)
+        e = fgs__rt_primary(from_device, from);
+    return fgs__rt_note(e);
+}
+
 cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src,
                            int srcDevice, size_t count)
 {
-    if (dstDevice == srcDevice)
-        return cudaMemcpy(dst, src, count, cudaMemcpyDeviceToDevice);
-    return fgs__rt_note(cudaErrorNotSupported);
+    CUcontext to, from;
+    cudaError_t e = peers(dstDevice, srcDevice, &to, &from);
+
+    if (e || !count)
+        return e;
+    return fgs__rt_done(
+        fgs__rt_cu.cuMemcpyPeer(dev(dst), to, dev(src), from, count));
 }
 
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src,
                                 int srcDevice, size_t count,
                                 cudaStream_t stream)
 {
-    if (dstDevice == srcDevice)
-        return cudaMemcpyAsync(dst, src, count, cudaMemcpyDeviceToDevice,
-                               stream);
-    return fgs__rt_note(cudaErrorNotSupported);
+    CUcontext to, from;
+    cudaError_t e = peers(dstDevice, srcDevice, &to, &from);
+
+    if (e || !count)
+        return e;
+    return fgs__rt_done(fgs__rt_cu.cuMemcpyPeerAsync(
+        dev(dst), to, dev(src), from, count, fgs__rt_stream(stream)));
 }
 
 struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,

@@ -34,28 +34,6 @@ cudaError_t cudaGetDeviceCount(int *count)
     return fgs__rt_done(fgs__rt_cu.cuDeviceGetCount(count));
 }
 
-cudaError_t cudaInitDevice(int device, unsigned int deviceFlags,
-                           unsigned int flags)
-{
-    cudaError_t e = fgs__rt_open();
-    int was = fgs__rt_self.device;
-    CUcontext ctx = e ? NULL : fgs__rt_context();
-
-    if (e)
-        return e;
-    if (flags & 1) { /* cudaInitDeviceFlagsAreValid */
-        e = fgs__rt_done(
-            fgs__rt_cu.cuDevicePrimaryCtxSetFlags(device, deviceFlags));
-        if (e)
-            return e;
-    }
-    /* Made ready, but not this thread's. */
-    e = cudaSetDevice(device);
-    fgs__rt_self.device = was;
-    fgs__rt_cu.cuCtxSetCurrent(ctx);
-    return e;
-}
-
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
     cudaError_t e = fgs__rt_open();

@@ -59,6 +59,8 @@ cudaError_t fgs__rt_note(cudaError_t e);
 /* After these a context is of no use any more. */
 bool fgs__rt_sticks(cudaError_t e);
 #define fgs__rt_done(r) fgs__rt_note((cudaError_t)(r))
+/* A device's primary context, kept until the device is reset. */
+cudaError_t fgs__rt_primary(int device, CUcontext *out);
 CUcontext fgs__rt_context(void); /* the current one; NULL = none             */
 cudaStream_t fgs__rt_stream(cudaStream_t s);
 

@@ -63,7 +63,7 @@ cudaError_t fgs__rt_open(void)
     return fgs__rt_note(state.error);
 }
 
-static cudaError_t primary(int device, CUcontext *out)
+cudaError_t fgs__rt_primary(int device, CUcontext *out)
 {
     CUresult r = CUDA_SUCCESS;
 
@@ -83,7 +83,7 @@ static cudaError_t bind(int device)
 {
     CUcontext ctx;
     unsigned resets = atomic_load(&state.resets);
-    cudaError_t e = primary(device, &ctx);
+    cudaError_t e = fgs__rt_primary(device, &ctx);
 
     if (!e)
         e = (cudaError_t)fgs__rt_cu.cuCtxSetCurrent(ctx);
@@ -124,15 +124,27 @@ cudaStream_t fgs__rt_stream(cudaStream_t s)
 
 cudaError_t cudaSetDevice(int device)
 {
-    int count;
-    cudaError_t e = cudaGetDeviceCount(&count);
+    cudaError_t e = fgs__rt_open();
 
-    if (!e && (device < 0 || device >= count))
-        e = cudaErrorInvalidDevice;
     if (!e)
         e = bind(device);
     if (!e)
         fgs__rt_self.device = device;
+    return fgs__rt_note(e);
+}
+
+/* Made ready, but not this thread's. */
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags,
+                           unsigned int flags)
+{
+    cudaError_t e = fgs__rt_open();
+    CUcontext ctx;
+
+    if (!e && (flags & 1)) /* cudaInitDeviceFlagsAreValid */
+        e = (cudaError_t)fgs__rt_cu.cuDevicePrimaryCtxSetFlags(device,
+                                                               deviceFlags);
+    if (!e)
+        e = fgs__rt_primary(device, &ctx);
     return fgs__rt_note(e);
 }
 

@@ -68,6 +68,29 @@ static void arguments()
     OK(cudaGetLastError());
 }
 
+// A device is its own peer; one that is not there is none.
+static void peers()
+{
+    int *p, *q, n = 77;
+
+    OK(cudaMalloc(&p, sizeof *p));
+    OK(cudaMalloc(&q, sizeof *q));
+    OK(cudaMemcpy(p, &n, sizeof n, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyPeer(q, 0, p, 0, sizeof *p));
+    OK(cudaMemcpy(&n, q, sizeof n, cudaMemcpyDeviceToHost));
+    TRUE_(n == 77);
+    OK(cudaMemset(q, 0, sizeof *q));
+    OK(cudaMemcpyPeerAsync(p, 0, q, 0, sizeof *p, 0));
+    OK(cudaMemcpy(&n, p, sizeof n, cudaMemcpyDeviceToHost));
+    TRUE_(n == 0);
+    IS(cudaMemcpyPeer(q, 7, p, 7, sizeof *p), cudaErrorInvalidDevice);
+    IS(cudaMemcpyPeer(q, 0, p, 7, sizeof *p), cudaErrorInvalidDevice);
+    IS(cudaMemcpyPeerAsync(q, -1, p, -1, sizeof *p, 0), cudaErrorInvalidDevice);
+    IS(cudaGetLastError(), cudaErrorInvalidDevice);
+    OK(cudaFree(p));
+    OK(cudaFree(q));
+}
+
 // Made ready, but not this thread's.
 static void init_device()
 {
@@ -78,6 +101,8 @@ static void init_device()
     OK(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent",
                                         (void **)&get_current, 12000, 0,
                                         &status));
+    IS(cudaInitDevice(9, 0, 0), cudaErrorInvalidDevice);
+    IS(cudaGetLastError(), cudaErrorInvalidDevice);
     OK(cudaInitDevice(0, 0, 0));
     TRUE_(!get_current(&now) && !now);
     OK(cudaSetDevice(0));
@@ -145,6 +170,7 @@ int main()
     std::thread(init_device).join();
     managed();
     arguments();
+    peers();
     reset();
     puts("ok");
 }
