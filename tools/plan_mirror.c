@@ -102,28 +102,27 @@ static bool is_ring(const struct plan_file *f, uint32_t buffer)
     return !strcmp(f->buffers[buffer].fill, "ring");
 }
 
-/* One tile: `in` are those that are read. */
-static void compute(const struct plan_stage *s, const char *role,
+/* One tile: `in` are those that are read; false = the mirror has none such. */
+static bool compute(const struct plan_stage *s, enum plan_role role,
                     const struct plan_buffer *out, const unsigned char **in,
                     unsigned char *to, unsigned char *room)
 {
     uint64_t c, n = out->tile_bytes;
 
-    if (*role == 'p') { /* produce */
+    if (role == PLAN_PRODUCER) {
         fgs_ref_produce(out->element, saturate_of(s), in[0], to,
                         n * 8 / fgs_element_get_info(out->element)->bits, NULL);
-        return;
+        return true;
     }
-    if (*role == 's') { /* scale */
-        fgs_ref_scaled_join(in[0], in[1], to, 1, n);
-        return;
-    }
+    if (role == PLAN_SCALED_JOIN)
+        return fgs_ref_scaled_join(in[0], in[1], to, 1, n) == FGS_OK;
     fgs_ref_consume(out->element, in[0], to, 1, n);
-    if (*role != 'j') /* relay, consume */
-        return;
+    if (role != PLAN_JOIN)
+        return true;
     fgs_ref_consume(out->element, in[1], room, 1, n);
     for (c = 1; c < n / CHUNK; c += 2)
         memcpy(to + c * CHUNK, room + c * CHUNK, CHUNK);
+    return true;
 }
 
 /* What says where an access's tiles are: a producer writes the tile that it
@@ -157,20 +156,43 @@ static bool find_tiles(const struct plan_mirror *m, const struct plan_stage *s,
     return tile_of(m->f, place_of(s, n), block, out) && known;
 }
 
-/* The role whose mirror a stage has, NULL = none. */
-static const char *mirror_of(const struct plan_stage *s)
+/* Bytes of input i that a role makes a tile from: a producer reads f32, a scale
+ * is a byte for 32 of those. */
+static uint64_t read_bytes(enum plan_role role, uint32_t i,
+                           const struct plan_buffer *out)
 {
-    uint32_t i, reads = 0, writes = 0;
-    const char *role =
-        s->role == PLAN_KERNEL ? s->mirror : plan_role_word(s->role);
+    uint64_t n = out->tile_bytes;
 
-    for (i = 0; i < s->access_count; i++) {
-        reads += !s->accesses[i].write;
-        writes += s->accesses[i].write;
+    if (role == PLAN_PRODUCER)
+        return n * 32 / fgs_element_get_info(out->element)->bits;
+    return role == PLAN_SCALED_JOIN && i ? n / 128 : n;
+}
+
+/* The role whose mirror a stage has, KERNEL = none: a kernel of the user's may
+ * say one that its buffers are not made for. */
+static enum plan_role mirror_of(const struct plan_file *f,
+                                const struct plan_stage *s)
+{
+    enum plan_role role = s->role;
+    uint32_t i, reads;
+
+    for (i = 0; role == PLAN_KERNEL && s->mirror && i < PLAN_KERNEL; i++)
+        if (!strcmp(plan_role_word((enum plan_role)i), s->mirror))
+            role = (enum plan_role)i;
+    reads = plan_role_reads(role);
+    if (role == PLAN_KERNEL || s->access_count != reads + 1)
+        return PLAN_KERNEL;
+    for (i = 0; i <= reads; i++) {
+        const struct plan_access *a = &s->accesses[i];
+
+        if (a->write != (i == reads) ||
+            (i < reads &&
+             f->buffers[a->buffer].tile_bytes !=
+                 read_bytes(role, i,
+                            &f->buffers[s->accesses[reads].buffer])))
+            return PLAN_KERNEL;
     }
-    if (!role || writes != 1 || !s->accesses[s->access_count - 1].write)
-        return NULL;
-    return reads == (*role == 'j' || *role == 's' ? 2u : 1u) ? role : NULL;
+    return role;
 }
 
 static bool run_stage(struct plan_mirror *m, const struct plan_stage *s)
@@ -178,21 +200,21 @@ static bool run_stage(struct plan_mirror *m, const struct plan_stage *s)
     const struct plan_access *last = &s->accesses[s->access_count - 1];
     const struct plan_buffer *out = &m->f->buffers[last->buffer];
     struct plan_mirrored *b = &m->buffers[last->buffer];
-    const char *role = mirror_of(s);
+    enum plan_role role = mirror_of(m->f, s);
     const unsigned char *in[2] = {NULL, NULL};
     unsigned char *room, *made;
     uint64_t block, blocks = blocks_of(m->f, s), tile;
 
-    if (!role)
+    if (role == PLAN_KERNEL)
         return true;
     room = malloc(2 * out->tile_bytes);
     if (!room)
         return false;
     made = room + out->tile_bytes; /* of a ring it may be what is read */
     for (block = 0; block < blocks; block++) {
-        if (!find_tiles(m, s, block, in, &tile))
+        if (!find_tiles(m, s, block, in, &tile) ||
+            !compute(s, role, out, in, made, room))
             continue;
-        compute(s, role, out, in, made, room);
         memcpy(b->data + tile * out->tile_bytes, made, out->tile_bytes);
         b->known_tiles += !b->known[tile];
         b->known[tile] = 1;

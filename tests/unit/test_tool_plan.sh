@@ -41,6 +41,20 @@ sed 's/ mirror relay//' "$dir/own.plan" > "$tmp/own.plan"
 plan 0 "$tmp/own.plan"
 same kernel_without_mirror_is_not_verified "0 16" \
     "$(member tiles) $(member unknown_tiles)"
+# Nor one that says a mirror which its buffers are not made for.
+printf '%s\n' 'buffer in' 'buffer a' 'buffer few tile-bytes 32' 'buffer out' \
+    'stage make produce in -> a' \
+    'stage turn kernel turn.ptx turn grid 16 block 256 waits first mirror join' \
+    'read few' 'read a' 'write out' 'arg buffer a' 'arg buffer out' \
+    > "$tmp/few.plan"
+plan 0 "$tmp/few.plan"
+same mirror_of_other_tiles_is_none "0 16" \
+    "$(member tiles) $(member unknown_tiles)"
+sed 's/^buffer few.*/& element ue8m0/; s/mirror join/mirror scale/' \
+    "$tmp/few.plan" > "$tmp/less.plan"
+plan 0 "$tmp/less.plan"
+same scales_before_the_data_have_no_mirror "0 16" \
+    "$(member tiles) $(member unknown_tiles)"
 cp "$dir/turn.ptx" "$tmp/turn.ptx"
 plan 0 "$tmp/own.plan"
 same digest_is_of_what_is_not_verified_too \
