@@ -33,8 +33,7 @@ fgs_result fgs_ref_scaled_join(const void *data, const void *scales, void *out,
 
     if (!data || !scales || !out)
         return FGS_E_NULL;
-    if (!tile_bytes || elems % (FGS__SCALE_ELEMS * FGS__CHUNK_BYTES) ||
-        tile_bytes % sizeof(float))
+    if (!tile_bytes || tile_bytes % (FGS__SCALED_BYTES * FGS__CHUNK_BYTES))
         return FGS_E_SIZE;
     for (uint64_t t = 0; t < tiles; t++) {
         for (uint64_t i = elems; i-- > 0; to += sizeof(float)) {

@@ -1,8 +1,6 @@
 /* stage.c -- the stages of a description */
 #include "core/compose.h"
 
-/* --------------------------------------------------------------- stages -- */
-
 /* A kernel of the library: it lives, and is of this device. */
 static fgs_result take_kernel(struct fgs__plan *p, const struct fgs__stage *s,
                               fgs_kernel *handle, const char *member,
@@ -21,28 +19,17 @@ static fgs_result take_kernel(struct fgs__plan *p, const struct fgs__stage *s,
 }
 
 /* Accesses of a library's kernel: what it reads, then what it writes. */
-static const struct {
-    uint32_t reads, writes;
-} shapes[FGS__ROLE_COUNT] = {
-    [FGS_ROLE_INIT] = { 0, 1 },
-    [FGS_ROLE_PRODUCER] = { 1, 1 },
-    [FGS_ROLE_CONSUMER] = { 1, 1 },
-    [FGS_ROLE_RELAY] = { 1, 1 },
-    [FGS_ROLE_JOIN] = { 2, 1 },
-    [FGS_ROLE_SCALED_JOIN] = { 2, 1 },
-};
-
 static fgs_result check_shape(const struct fgs__stage *s,
                               const struct fgs__kernel *k, fgs_error *err)
 {
-    uint32_t reads = shapes[k->role].reads, writes = shapes[k->role].writes;
+    uint32_t reads = fgs__roles[k->role].reads;
 
-    if (s->accesses != reads + writes)
+    if (s->accesses != reads + 1)
         return fgs__fail(err, FGS_E_MISMATCH,
-                         "%s: %s is a kernel for %s, it reads %u and writes %u "
+                         "%s: %s is a kernel for %s, it reads %u and writes 1 "
                          "buffers; %u accesses are stated",
                          s->name, k->entry, fgs__roles[k->role].name, reads,
-                         writes, s->accesses);
+                         s->accesses);
     for (uint32_t i = 0; i < s->accesses; i++) {
         if (s->access[i].write != (i >= reads))
             return fgs__fail(err, FGS_E_MISMATCH,

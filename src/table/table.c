@@ -36,8 +36,8 @@ const struct fgs__engine fgs__engines[FGS_ENGINE_COUNT] = {
 };
 
 const struct fgs__role fgs__roles[FGS__ROLE_COUNT] = {
-#define ROLE(id, name, stem, bulk, regs)                                       \
-    [FGS_ROLE_##id] = { name, stem, bulk, regs },
+#define ROLE(id, name, stem, bulk, regs, reads)                                \
+    [FGS_ROLE_##id] = { name, stem, bulk, regs, reads },
 #include "table/role.def"
 #undef ROLE
 };
@@ -164,11 +164,9 @@ fgs_element fgs__second_element(fgs_role role, fgs_element first)
 
 uint32_t fgs__second_bytes(fgs_role role, uint32_t tile_bytes)
 {
-    enum { OF_ONE = FGS__SCALE_ELEMS * sizeof(float) };
-
-    return role == FGS_ROLE_SCALED_JOIN ? tile_bytes / OF_ONE
-           : role == FGS_ROLE_JOIN      ? tile_bytes
-                                        : 0;
+    return !fgs__role_joins(role)         ? 0
+           : role == FGS_ROLE_SCALED_JOIN ? tile_bytes / FGS__SCALED_BYTES
+                                          : tile_bytes;
 }
 
 fgs_result fgs_engine_find(const char *name, fgs_engine *out)

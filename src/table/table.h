@@ -44,6 +44,7 @@ struct fgs__role {
     const char *stem; /* of its text; NULL = the engine's row says */
     const char *bulk; /* of the one that stores by bulk copies     */
     uint32_t regs;    /* most of a thread; 0 = the engine's row    */
+    uint32_t reads;   /* buffers; it writes one                    */
 };
 
 struct fgs__arch {
@@ -101,20 +102,23 @@ static inline int fgs__role_loads(fgs_role role)
     return role >= FGS_ROLE_CONSUMER;
 }
 
-/* Loads two inputs. */
-static inline int fgs__role_joins(fgs_role role)
-{
-    return role == FGS_ROLE_JOIN || role == FGS_ROLE_SCALED_JOIN;
-}
-
 /* What a join's second input holds, and bytes of its tile beside one of the
  * first's; 0 = it has none.  A scale is one for 32 elements, as in the formats
  * that have ue8m0 scales (OCP MX). */
-enum { FGS__SCALE_ELEMS = 32 };
+enum {
+    FGS__SCALE_ELEMS = 32,
+    FGS__SCALED_BYTES = FGS__SCALE_ELEMS * sizeof(float)
+};
 fgs_element fgs__second_element(fgs_role role, fgs_element first);
 uint32_t fgs__second_bytes(fgs_role role, uint32_t tile_bytes);
 
 extern const struct fgs__role fgs__roles[FGS__ROLE_COUNT];
+
+/* Loads two inputs. */
+static inline int fgs__role_joins(fgs_role role)
+{
+    return fgs__roles[role].reads == 2;
+}
 
 /* Highest PTX ISA, times ten, of a CUDA version as cuDriverGetVersion has it
  * (13000 = 13.0): the newest row at or below it; 0 for one that is older than

@@ -41,12 +41,10 @@ static const struct {
      * within microseconds, or never (a barrier armed for other bytes). */
     { "LANDING_NS", 100000000 },
     { "TRACE_BYTES", sizeof(struct fgs__trace) },
-    { "ROLE_INIT", FGS_ROLE_INIT },
-    { "ROLE_PRODUCER", FGS_ROLE_PRODUCER },
-    { "ROLE_CONSUMER", FGS_ROLE_CONSUMER },
-    { "ROLE_RELAY", FGS_ROLE_RELAY },
-    { "ROLE_JOIN", FGS_ROLE_JOIN },
-    { "ROLE_SCALED_JOIN", FGS_ROLE_SCALED_JOIN },
+#define ROLE(id, name, stem, bulk, regs, reads)                                \
+    { "ROLE_" #id, FGS_ROLE_##id },
+#include "table/role.def"
+#undef ROLE
 #define CTL(id, type, name) { "CTL_" #id, offsetof(struct fgs__ctl, name) },
 #define STAT(id, type, name) { "STAT_" #id, offsetof(struct fgs__stat, name) },
 #define TRACE(id, type, name)                                                  \
@@ -304,14 +302,13 @@ fgs_result fgs__variant_takes(const struct fgs__variant *v,
                          "%s is for compute capability %c.%c alone", v->stem,
                          only_cc[0], only_cc[1]);
     if (v->role == FGS_ROLE_SCALED_JOIN &&
-        (s->tile_bytes % (FGS__CHUNK_BYTES * FGS__SCALE_ELEMS *
-                          sizeof(float)) || !s->tile_bytes))
+        (s->tile_bytes % (FGS__CHUNK_BYTES * FGS__SCALED_BYTES) ||
+         !s->tile_bytes))
         return fgs__fail(err, FGS_E_SIZE,
                          "%s has a scale for each %d elements, in whole "
-                         "chunks: tiles of a multiple of %zu bytes, not %u",
+                         "chunks: tiles of a multiple of %d bytes, not %u",
                          v->stem, FGS__SCALE_ELEMS,
-                         FGS__CHUNK_BYTES * FGS__SCALE_ELEMS * sizeof(float),
-                         s->tile_bytes);
+                         FGS__CHUNK_BYTES * FGS__SCALED_BYTES, s->tile_bytes);
     if (s->persistent && !can_loop(v))
         return fgs__fail(err, FGS_E_INVAL, "%s has no persistent form",
                          v->stem);
@@ -348,13 +345,12 @@ static void put_join(struct fgs__vars *out, const struct fgs__variant *v,
     bool scaled = v->role == FGS_ROLE_SCALED_JOIN;
     fgs_element e = fgs__second_element(v->role, s->element);
     uint32_t second = fgs__second_bytes(v->role, s->tile_bytes);
-    uint32_t scale_bytes = FGS__SCALE_ELEMS * sizeof(float);
 
     flag(out, "IF_JOIN", join);
     flag(out, "IF_LONE", !join);
     flag(out, "IF_TURNS", join && !scaled); /* chunks of both in turn        */
     flag(out, "IF_PRODUCT", scaled);
-    put(out, "SCALE_SHIFT", "%d", __builtin_ctz(scale_bytes));
+    put(out, "SCALE_SHIFT", "%d", __builtin_ctz(FGS__SCALED_BYTES));
     put(out, "SECOND_REPORT", "%s", fgs_mechanism_get_info(
         fgs_element_get_info(e)->mechanism)->qualifier);
     put(out, "SECOND_BYTES", "%u", second);
