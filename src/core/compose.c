@@ -41,25 +41,25 @@ static fgs_result take_use(struct fgs__plan *p, const fgs_use *d,
     if ((unsigned)d->fill >= FGS_FILL_COUNT || d->reserved)
         return fgs__fail(err, FGS_E_INVAL, "fgs_use: fill is %u, reserved %u",
                          (unsigned)d->fill, d->reserved);
-    if (d->fill == FGS_FILL_RING && !d->kernel)
-        return FGS_OK; /* ring.c has it */
     r = fgs__plan_use(p, d->buffer, "fgs_use.buffer", &index, err);
     if (r < 0)
         return r;
     u = &p->use[index];
-    if (u->named && d->fill != FGS_FILL_RING)
-        return fgs__fail(err, FGS_E_INVAL,
-                         "fgs_plan_spec.uses names buffer '%s' twice",
-                         u->name);
-    u->named = 1;
-    u->fill = d->fill;
-    u->filler = d->kernel;
     if (!d->kernel != (d->fill != FGS_FILL_KERNEL) &&
         !(d->kernel && d->fill == FGS_FILL_AUTO))
         return fgs__fail(err, FGS_E_INVAL,
                          "buffer '%s': a kernel goes with fill `kernel`, and "
                          "with no other",
                          u->name);
+    if (d->fill == FGS_FILL_RING)
+        return FGS_OK; /* ring.c has it */
+    if (u->named)
+        return fgs__fail(err, FGS_E_INVAL,
+                         "fgs_plan_spec.uses names buffer '%s' twice",
+                         u->name);
+    u->named = 1;
+    u->fill = d->fill;
+    u->filler = d->kernel;
     if (!d->kernel)
         return FGS_OK;
     r = fgs__kernel_get(&k, d->kernel, "fgs_use.kernel", err);

@@ -177,7 +177,7 @@ fgs_result fgs_plan_get_edge(const fgs_plan *plan, uint32_t index,
     e = &p->edge[index];
     u = &p->use[e->use];
     all = (fgs_edge_info){ .size = out->size, .from = e->from, .to = e->to,
-                           .buffer = p->use[e->use].name, .asked = e->asked,
+                           .buffer = u->name, .asked = e->asked,
                            .taken = e->taken, .why = e->why, .reuse = "",
                            .form = fgs__crosses[e->cross].name,
                            .graph_port = e->graph_port,
