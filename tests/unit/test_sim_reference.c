@@ -150,7 +150,7 @@ static void what_begins_elsewhere_has_an_offset(void **state)
 static void arrays_are_read_in_two_dimensions(void **state)
 {
     const float between[N] = { 1, 1.5, 3, 6, 16, 24, 48, 96 };
-    const float wrapped[N] = { 16, 16, 16, 16, 16, 16, 16, 16 };
+    const float folded[N] = { 16, 16, 16, 16, 1, 1, 1, 1 };
     const float clamped[N] = { 16, 128, 128, 128, 16, 128, 128, 128 };
     CUarray a = make_array(numbers, 4, 2, CU_AD_FORMAT_FLOAT, 0), got;
 
@@ -165,8 +165,8 @@ static void arrays_are_read_in_two_dimensions(void **state)
     OK(cuTexRefSetFlags(tex, CU_TRSF_NORMALIZED_COORDINATES));
     run("plane", 0.125f, clamped, N);
     OK(cuTexRefSetAddressMode(tex, 0, CU_TR_ADDRESS_MODE_WRAP));
-    OK(cuTexRefSetAddressMode(tex, 1, CU_TR_ADDRESS_MODE_WRAP));
-    run("plane", 0.125f, wrapped, N);
+    OK(cuTexRefSetAddressMode(tex, 1, CU_TR_ADDRESS_MODE_MIRROR));
+    run("plane", 0.125f, folded, N);
 }
 
 static void memory_is_read_in_two_dimensions(void **state)
@@ -241,12 +241,34 @@ static void a_launch_has_what_was_bound_before_it(void **state)
     check(out + sizeof numbers, others, N);
 }
 
+static void ends(const char *name)
+{
+    assert_int_equal(launch(name, out, 0, N, NULL), 0);
+    CU(cuCtxSynchronize(), ERROR_ILLEGAL_ADDRESS);
+}
+
 static void one_that_is_not_bound_ends_its_kernel(void **state)
 {
     (void)state;
-    OK(cuTexRefSetAddress(NULL, tex, memory, sizeof numbers)); /* no format */
-    assert_int_equal(launch("line", out, 0, N, NULL), 0);
-    CU(cuCtxSynchronize(), ERROR_ILLEGAL_ADDRESS);
+    OK(cuTexRefSetFormat(tex, CU_AD_FORMAT_FLOAT, 1));
+    ends("line");
+}
+
+static void one_without_a_format_ends_its_kernel(void **state)
+{
+    (void)state;
+    OK(cuTexRefSetAddress(NULL, tex, memory, sizeof numbers));
+    ends("line");
+}
+
+static void one_whose_array_is_gone_ends_its_kernel(void **state)
+{
+    CUarray a = make_array(numbers, 4, 2, CU_AD_FORMAT_FLOAT, 0);
+
+    (void)state;
+    OK(cuTexRefSetArray(tex, a, CU_TRSA_OVERRIDE_FORMAT));
+    OK(cuArrayDestroy(a));
+    ends("plane");
 }
 
 static void one_in_a_graph_ends_its_kernel(void **state)
@@ -345,6 +367,8 @@ int main(void)
         T(surfaces_are_read_and_written),
         T(a_launch_has_what_was_bound_before_it),
         T(one_that_is_not_bound_ends_its_kernel),
+        T(one_without_a_format_ends_its_kernel),
+        T(one_whose_array_is_gone_ends_its_kernel),
         T(one_in_a_graph_ends_its_kernel),
         T(wrong_calls_are_refused),
         T(references_say_what_they_were_told),

@@ -114,20 +114,35 @@ static void bytes_of_srgb_are_refused(void **state)
     assert_int_equal(read_row(c), CUDA_ERROR_NOT_SUPPORTED);
 }
 
+/* Not for a slip of the text: the log says why. */
+static void refused(const char *insn, const char *why)
+{
+    CUjit_option option[] = { CU_JIT_ERROR_LOG_BUFFER,
+                              CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES };
+    char text[2048], log[512] = "";
+    void *value[] = { log, (void *)(uintptr_t)sizeof log };
+    CUmodule mod;
+
+    make_text(text, sizeof text, insn);
+    assert_int_equal(s.d.load(&mod, text, 2, option, value),
+                     CUDA_ERROR_INVALID_PTX);
+    if (!strstr(log, why))
+        fail_msg("not refused for \"%s\" but: %s", why, log);
+}
+
 static void what_is_not_executed_is_not_loaded(void **state)
 {
-    static const char *const insns[] = {
-        "{ .reg .f32 %z;\nmov.f32 %z, 0f00000000;\n"
-        "tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1}], %z; }\n",
-        "tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, %tex, {%c0, %c1}];\n",
-        "tex.cube.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1, %c2, "
-        "%c2}];\n",
-    };
-
     (void)state;
-    assert_int_equal(run(&s, T2, 0, 0), CUDA_ERROR_INVALID_VALUE); /* loads */
-    for (size_t k = 0; k < sizeof insns / sizeof *insns; k++)
-        assert_int_equal(run(&s, insns[k], 0, 0), CUDA_ERROR_INVALID_PTX);
+    refused("{ .reg .f32 %z;\nmov.f32 %z, 0f00000000;\n"
+            "tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1}], %z; "
+            "}\n",
+            "a depth to compare with is not executed");
+    refused("tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, %tex, {%c0, %c1}];"
+            "\n",
+            "a sampler of its own is not executed");
+    refused("tex.cube.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1, %c2, "
+            "%c2}];\n",
+            "'.cube' is not supported");
 }
 
 static void descriptors_are_judged_as_by_a_gpu(void **state)
