@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_style.sh -- columns, first lines, names of PTX registers, file sizes
+# check_style.sh -- columns, first lines, names of PTX registers, file sizes, GPU tests
 . tests/lib.sh
 export LC_ALL=C
 
@@ -44,7 +44,19 @@ for f in $ptx; do
 done > "$tmp/found"
 none registers_leave_special_names_alone "a special register's name is taken"
 
-awk 'FNR == 501 { print FILENAME ": more than 500 lines" }' $c $ptx $sh
+# A table is as long as it has rows; another file says in its head why.
+for f in $(awk 'FNR == 501 { print FILENAME }' $c $ptx $sh | grep -v '\.def$'); do
+    head -n 20 "$f" | grep -q '500 lines' || echo "$f: more than 500 lines"
+done > "$tmp/found"
+none long_files_say_why "more than 500 lines, and no word why"
+
+# make check-gpu takes the tests that name FGS_PROVIDER.
+rigs='(kernels|kernels_both|(compose_|device_|join_|ring_|shapes_|twin_)?rig)'
+grep -lE "\"$rigs\\.h\"" tests/unit/*.c |
+    xargs grep -LE 'FGS_PROVIDER|"sim"|fakelib\.h|fgs_sim\.h|sim_calls\.h' \
+    > "$tmp/found"
+none tests_of_any_device_run_on_a_gpu "no word of FGS_PROVIDER"
+
 awk '/\t/ { print FILENAME ":" FNR ": tab"; nextfile }' $c $ptx > "$tmp/found"
 none indentation_is_blanks "tabs"
 end

@@ -1,7 +1,7 @@
 /* test_pair.c -- a pair of blocks, one barrier for the copies into both (4.6.7)
  *
  * Digests are those of the other consumers; a leak in either block's tile is
- * named.  Needs a device of compute capability 10.7.
+ * named.  Needs a device of compute capability 10.7, by FGS_PROVIDER.
  */
 #include "kernels_both.h"
 

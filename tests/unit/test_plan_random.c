@@ -2,7 +2,8 @@
  *
  * Stages of the library in any DAG, slots, fills, tables, slow writers.  A plan
  * that one order refuses by name may be good by another; all that run leave the
- * same bytes.  FGS_PLANS=N makes N of them, FGS_PLAN=S the one of seed S.
+ * same bytes, on the device that FGS_PROVIDER names.  FGS_PLANS=N makes N of
+ * them, FGS_PLAN=S the one of seed S.
  */
 #include "compose_rig.h"
 

@@ -2,7 +2,7 @@
  *
  * f32 tiles (-0.0) and a ue8m0 scale for each chunk (0xFF), by producers of
  * their own; the retry warp copies both again while one of them reports.  In
- * PTX, then by the twins.
+ * PTX, then by the twins, on the device that FGS_PROVIDER names.
  */
 #include "kernels_both.h"
 
