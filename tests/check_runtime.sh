@@ -55,6 +55,7 @@ program()
         return
     fi
     said=$(LD_LIBRARY_PATH=$dir FGS_SIM_CC=107 timeout 60 "$tmp/$name" 2>&1)
+    echo "$said" > "$tmp/$name.said"
     [ "${said##*
 }" = ok ] && ok "runtime_$name" || not_ok "runtime_$name" "$said"
 }
@@ -68,6 +69,8 @@ fi
 for t in tests/runtime/*.cu; do
     program "$(basename "$t" .cu)" "$t" -arch=compute_90 -cudart shared
 done
+case_is kernels_print "the output of groups.cu" \
+    grep -qx '512 threads, sum 130816' "$tmp/groups.said"
 program static tests/runtime/vector_add.cu -L"$dir" -cudart static
 nm "$tmp/static" 2> /dev/null | grep -q fgs__rt_enter &&
     ok static_runtime_is_ours || not_ok static_runtime_is_ours "it is NVIDIA's"
@@ -85,5 +88,7 @@ if "$nvcc" -O1 -o "$tmp/own" tests/runtime/vector_add.cu -cudart static \
         ok private_table_is_named ;;
     *) not_ok private_table_is_named "$said" ;;
     esac
+else
+    skip private_table_is_named "nvcc has no runtime of NVIDIA's to link"
 fi
 end

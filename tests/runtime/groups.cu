@@ -35,6 +35,45 @@ __global__ void large(int *p)
     p[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
 }
 
+// Each block shows its neighbour's number.
+__global__ void neighbours(int *p)
+{
+    __shared__ int mine;
+    cg::cluster_group cluster = cg::this_cluster();
+    unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+
+    mine = (int)blockIdx.x;
+    cluster.sync();
+    p[blockIdx.x] = *cluster.map_shared_rank(&mine, next);
+    cluster.sync();
+}
+
+static void clusters(int *p)
+{
+    cudaLaunchAttribute a = {};
+    cudaLaunchConfig_t c = {};
+    int out[8], most, active;
+
+    a.id = cudaLaunchAttributeClusterDimension;
+    a.val.clusterDim.x = 4;
+    a.val.clusterDim.y = a.val.clusterDim.z = 1;
+    c.gridDim = dim3(8);
+    c.blockDim = dim3(1);
+    c.attrs = &a;
+    c.numAttrs = 1;
+    OK(cudaOccupancyMaxPotentialClusterSize(&most, neighbours, &c));
+    TRUE_(most >= 4);
+    OK(cudaOccupancyMaxActiveClusters(&active, neighbours, &c));
+    TRUE_(active > 0);
+    OK(cudaLaunchKernelEx(&c, neighbours, p));
+    OK(cudaMemcpy(out, p, sizeof out, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++)
+        TRUE_(out[i] == i / 4 * 4 + (i + 1) % 4);
+    c.gridDim = dim3(6); // no multiple of 4
+    TRUE_(cudaLaunchKernelEx(&c, neighbours, p) != cudaSuccess);
+    TRUE_(cudaGetLastError() != cudaSuccess);
+}
+
 int main()
 {
     int *p, out, blocks;
@@ -66,5 +105,6 @@ int main()
     OK(cudaGetLastError());
     OK(cudaMemcpy(&out, p + 3, sizeof out, cudaMemcpyDeviceToHost));
     TRUE_(out == 252);
+    clusters(p);
     puts("ok");
 }
