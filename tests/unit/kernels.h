@@ -181,21 +181,26 @@ static inline void launch(const fgs_kernel *k, struct args a)
     launch_in(NULL, k, a);
 }
 
-/* In which language `make` takes its texts. */
+/* In which language kernels are made here. */
 static fgs_language language;
 
-static inline fgs_kernel *make(fgs_role role, fgs_engine engine, uint32_t weak,
-                        const char *stem)
+static inline fgs_kernel *make_as(fgs_kernel_desc desc)
 {
-    fgs_kernel_desc desc = { .size = sizeof desc, .role = role,
-                             .engine = engine, .weak = weak, .stem = stem,
-                             .language = language };
     fgs_kernel *k = NULL;
     fgs_error err;
 
+    desc.size = sizeof desc;
+    desc.language = language;
     if (fgs_kernel_make(&k, g.dev, &desc, &err) < 0)
         fail_msg("%s", err.text);
     return k;
+}
+
+static inline fgs_kernel *make(fgs_role role, fgs_engine engine, uint32_t weak,
+                               const char *stem)
+{
+    return make_as((fgs_kernel_desc){ .role = role, .engine = engine,
+                                      .weak = weak, .stem = stem });
 }
 
 /* A consumer of each kind that the device can run. */
@@ -220,6 +225,14 @@ enum { CHECKS = sizeof kinds / sizeof kinds[0], KINDS = CHECKS + 1 };
 static inline const struct kind *kind_at(int i)
 {
     return i < CHECKS ? &kinds[i] : &plain_kind;
+}
+
+/* Of a kind; NULL where the device has no such engine. */
+static inline fgs_kernel *make_kind(int i, fgs_kernel_desc desc)
+{
+    desc.engine = kind_at(i)->engine;
+    desc.weak = kind_at(i)->weak;
+    return fgs_device_can(g.dev, desc.engine, NULL) < 0 ? NULL : make_as(desc);
 }
 
 static inline fgs_kernel *consumer(const struct kind *k)

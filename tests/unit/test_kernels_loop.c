@@ -9,19 +9,8 @@ static fgs_kernel *fill, *produce, *take;
 
 static fgs_kernel *loop(int i, fgs_role role, uint32_t self)
 {
-    const struct kind *k = kind_at(i);
-    fgs_kernel_desc desc = { .size = sizeof desc, .role = role,
-                             .engine = k->engine, .weak = k->weak,
-                             .self_init = self, .persistent = 1,
-                             .language = language };
-    fgs_kernel *out = NULL;
-    fgs_error err;
-
-    if (fgs_device_can(g.dev, k->engine, NULL) < 0)
-        return NULL;
-    if (fgs_kernel_make(&out, g.dev, &desc, &err) < 0)
-        fail_msg("%s", err.text);
-    return out;
+    return make_kind(i, (fgs_kernel_desc){ .role = role, .self_init = self,
+                                           .persistent = 1 });
 }
 
 #define EACH_LOOP(i, k, role, self)                                            \

@@ -6,26 +6,16 @@ static uint32_t doubled[WORDS], want[WORDS];
 static fgs_kernel *make_self(fgs_role role, fgs_engine engine, uint32_t weak,
                              uint32_t self, uint32_t bulk)
 {
-    fgs_kernel_desc desc = { .size = sizeof desc, .role = role,
-                             .engine = engine, .weak = weak,
-                             .bulk_store = bulk, .self_init = self,
-                             .language = language };
-    fgs_kernel *k = NULL;
-    fgs_error err;
-
-    if (fgs_kernel_make(&k, g.dev, &desc, &err) < 0)
-        fail_msg("%s", err.text);
-    return k;
+    return make_as((fgs_kernel_desc){ .role = role, .engine = engine,
+                                      .weak = weak, .bulk_store = bulk,
+                                      .self_init = self });
 }
 
 static fgs_kernel *relay(int i, uint32_t self, const char **name)
 {
-    const struct kind *k = kind_at(i);
-
-    *name = k->name;
-    if (fgs_device_can(g.dev, k->engine, NULL) < 0)
-        return NULL;
-    return make_self(FGS_ROLE_RELAY, k->engine, k->weak, self, 0);
+    *name = kind_at(i)->name;
+    return make_kind(i, (fgs_kernel_desc){ .role = FGS_ROLE_RELAY,
+                                           .self_init = self });
 }
 
 #define EACH_RELAY(k, name, self)                                              \

@@ -15,26 +15,11 @@ static uint32_t want[WORDS];
 /* Freed at the end: to unload code synchronizes. */
 static fgs_kernel *fill, *fill_scales, *produce, *produce_scales;
 
-static fgs_kernel *make_kernel(fgs_kernel_desc desc)
-{
-    fgs_kernel *k;
-    fgs_error err;
-
-    desc.size = sizeof desc;
-    if (fgs_kernel_make(&k, g.dev, &desc, &err) < 0)
-        fail_msg("%s", err.text);
-    return k;
-}
-
 static fgs_kernel *make_join(int i, uint32_t self, uint32_t loops)
 {
-    const struct kind *k = kind_at(i);
-
-    if (fgs_device_can(g.dev, k->engine, NULL) < 0)
-        return NULL;
-    return make_kernel((fgs_kernel_desc){
-        .role = FGS_ROLE_SCALED_JOIN, .engine = k->engine, .weak = k->weak,
-        .self_init = self, .persistent = loops, .language = language });
+    return make_kind(i, (fgs_kernel_desc){ .role = FGS_ROLE_SCALED_JOIN,
+                                           .self_init = self,
+                                           .persistent = loops });
 }
 
 /* plain looks for no sentinels. */
@@ -85,13 +70,6 @@ static void make_both(void)
     memcpy(host_scales, "\0\0\0\x80", 4);
 }
 
-static int start(void **state)
-{
-    reset(state);
-    OK(cuMemsetD8(flags2, 0, TILES * sizeof(uint32_t)));
-    return 0;
-}
-
 static void put_both(void)
 {
     make_both();
@@ -121,7 +99,7 @@ static void product_is_rounded_once_and_never_the_sentinel(void **state)
         {
             struct args a = of_join();
 
-            start(NULL);
+            reset(NULL);
             put_both();
             a.grid = loops ? 3 : TILES;
             launch(k, a);
@@ -176,7 +154,7 @@ static void input_that_is_late_is_waited_for(void **state)
             struct args s = { .tiles = TILES, .mid = scales, .block = 32,
                               .shared = SCALES };
 
-            start(NULL);
+            reset(NULL);
             launch(fill, (struct args){ .tiles = TILES });
             launch(fill_scales, (struct args){ .tiles = TILES, .block = 32,
                                                .mid = scales });
@@ -221,7 +199,7 @@ static void only_the_late_input_is_copied_again(void **state)
             if (kind_at(i)->engine == FGS_ENGINE_POLL ||
                 kind_at(i)->engine == FGS_ENGINE_ASYNC)
                 continue;
-            start(NULL);
+            reset(NULL);
             put_both();
             if (late)
                 OK(cuMemsetD8(scales, 0xff, SCALES));
@@ -249,7 +227,7 @@ static void lacking_scale_is_named_with_its_chunk(void **state)
             struct args a = of_join();
             uint8_t bytes[16];
 
-            start(NULL);
+            reset(NULL);
             put_both();
             host_scales[3 * SCALES + at] = 0xff;
             put(scales, host_scales, sizeof host_scales);
@@ -276,7 +254,7 @@ static void lacking_data_are_named_with_their_chunk(void **state)
     {
         struct args a = of_join();
 
-        start(NULL);
+        reset(NULL);
         put_both();
         fgs__ref_fill(host_mid + 5 * FGS__TILE_ELEMS + 7 * 4, 4, 0x80000000u);
         put(g.mid, host_mid, BYTES);
@@ -291,6 +269,41 @@ static void lacking_data_are_named_with_their_chunk(void **state)
     }
 }
 
+/* Of either input, ordered by flags beside the other's sentinels; set, it lets
+ * the block go on. */
+static void lacking_flag_is_named_with_its_input(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n < 4; n++) {
+        EACH_JOIN(i, k, 0, 0)
+        {
+            uint32_t late = n & 1, lacks = n >> 1;
+            CUdeviceptr flags = late ? flags2 : g.flags;
+            struct args a = of_join();
+
+            reset(NULL);
+            put_both();
+            OK(cuMemsetD32(flags, 6, TILES));
+            OK(cuMemsetD32(flags + 8, 6 - lacks, 1));
+            a.round = 6;
+            a.max_tries = 40;
+            a.flags_in = !late;
+            a.flags_in2 = late ? flags : 0;
+            launch(k, a);
+            OK(cuCtxSynchronize());
+            if (!lacks) {
+                check_joined(kind_at(i)->name);
+                continue;
+            }
+            assert_int_equal(g.rec->code, FGS__GIVEUP_FLAG);
+            assert_int_equal(g.rec->role, FGS_ROLE_SCALED_JOIN);
+            assert_int_equal(g.rec->tile, 2);
+            assert_int_equal(g.rec->stage, late);
+            assert_int_equal(g.rec->bits0, 5);
+        }
+    }
+}
+
 static void data_are_cleared_and_scales_left_alone(void **state)
 {
     static const uint32_t gather[4] = { 3, 9, 0, 7 };
@@ -302,7 +315,7 @@ static void data_are_cleared_and_scales_left_alone(void **state)
     {
         struct args a = of_join();
 
-        start(NULL);
+        reset(NULL);
         put_both();
         put(g.table, gather, sizeof gather);
         for (uint32_t n = 0; n < 4; n++) {
@@ -336,7 +349,7 @@ static void join_fills_its_own_tiles_before_it_triggers(void **state)
     {
         struct args a = of_join();
 
-        start(NULL);
+        reset(NULL);
         OK(cuMemsetD8(g.out, 0x55, BYTES));
         put_both();
         a.work_ns = 40000;
@@ -367,8 +380,7 @@ static void tiles_and_blocks_of_any_size_do(void **state)
             fgs_kernel_desc d = { .role = FGS_ROLE_SCALED_JOIN,
                                   .engine = kind->engine, .weak = kind->weak,
                                   .tile_bytes = bytes,
-                                  .threads = row[n].threads,
-                                  .language = language };
+                                  .threads = row[n].threads };
             fgs_kernel_info info = { .size = sizeof info };
             fgs_kernel *k;
 
@@ -376,8 +388,8 @@ static void tiles_and_blocks_of_any_size_do(void **state)
             if (fgs_device_can(g.dev, kind->engine, NULL) < 0 ||
                 (language == FGS_LANGUAGE_CUDA && row[n].threads > 512))
                 continue;
-            k = make_kernel(d);
-            start(NULL);
+            k = make_as(d);
+            reset(NULL);
             put_both();
             fgs_kernel_get_info(k, &info);
             assert_int_equal(info.shared_bytes, bytes + bytes / 128);
@@ -445,9 +457,9 @@ static int open_all(void **state)
     OK(cuMemAlloc(&flags2, TILES * sizeof(uint32_t)));
     fill = make(FGS_ROLE_INIT, FGS_ENGINE_AUTO, 0, NULL);
     produce = make(FGS_ROLE_PRODUCER, FGS_ENGINE_AUTO, 0, NULL);
-    fill_scales = make_kernel(d);
+    fill_scales = make_as(d);
     d.role = FGS_ROLE_PRODUCER;
-    produce_scales = make_kernel(d);
+    produce_scales = make_as(d);
     return 0;
 }
 
@@ -462,7 +474,7 @@ static int close_all(void **state)
     return close_device(state);
 }
 
-#define T(f) cmocka_unit_test_setup(f, start)
+#define T(f) cmocka_unit_test_setup(f, reset)
 
 int main(void)
 {
@@ -474,6 +486,7 @@ int main(void)
         T(only_the_late_input_is_copied_again),
         T(lacking_scale_is_named_with_its_chunk),
         T(lacking_data_are_named_with_their_chunk),
+        T(lacking_flag_is_named_with_its_input),
         T(data_are_cleared_and_scales_left_alone),
         T(join_fills_its_own_tiles_before_it_triggers),
         T(tiles_and_blocks_of_any_size_do),

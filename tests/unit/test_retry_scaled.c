@@ -16,15 +16,9 @@ static fgs_kernel *ring, *fill, *fill_scales, *produce[2], *produce_scales[2];
 static fgs_kernel *make_for(fgs_role role, fgs_element e, uint32_t tile_bytes,
                             const char *stem)
 {
-    fgs_kernel_desc d = { .size = sizeof d, .role = role, .element = e,
-                          .tile_bytes = tile_bytes, .stem = stem,
-                          .language = language };
-    fgs_kernel *k = NULL;
-    fgs_error err;
-
-    if (fgs_kernel_make(&k, g.dev, &d, &err) < 0)
-        fail_msg("%s", err.text);
-    return k;
+    return make_as((fgs_kernel_desc){ .role = role, .element = e,
+                                      .tile_bytes = tile_bytes,
+                                      .stem = stem });
 }
 
 /* A kernel of the library on the scales in place of the tiles. */
