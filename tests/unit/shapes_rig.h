@@ -6,6 +6,7 @@
 #ifndef SHAPES_RIG_H
 #define SHAPES_RIG_H
 
+#include "graph_calls.h"
 #include "shapes.h"
 #include "shapes_two_ptx.h"
 
@@ -19,30 +20,23 @@ static struct net net;
 static CUcontext context;
 
 static struct {
-    int (*retain)(CUcontext *, int);
-    int (*release)(int);
-    int (*push)(CUcontext);
-    int (*pop)(CUcontext *);
     int (*load)(void **, const void *);
     int (*unload)(void *);
     int (*function)(CUfunction *, void *, const char *);
     int (*encode)(struct map *, int, uint32_t, void *, const uint64_t *,
                   const uint64_t *, const uint32_t *, const uint32_t *, int,
                   int, int, int);
-} cu;
+} code;
 
 static inline int setup(void **state)
 {
     (void)state;
     net_open(&net);
-    net_proc(net.dev, "cuDevicePrimaryCtxRetain", &cu.retain);
-    net_proc(net.dev, "cuDevicePrimaryCtxRelease", &cu.release);
-    net_proc(net.dev, "cuCtxPushCurrent", &cu.push);
-    net_proc(net.dev, "cuCtxPopCurrent", &cu.pop);
-    net_proc(net.dev, "cuModuleLoadData", &cu.load);
-    net_proc(net.dev, "cuModuleUnload", &cu.unload);
-    net_proc(net.dev, "cuModuleGetFunction", &cu.function);
-    net_proc(net.dev, "cuTensorMapEncodeTiled", &cu.encode);
+    calls_get(net.dev);
+    net_proc(net.dev, "cuModuleLoadData", &code.load);
+    net_proc(net.dev, "cuModuleUnload", &code.unload);
+    net_proc(net.dev, "cuModuleGetFunction", &code.function);
+    net_proc(net.dev, "cuTensorMapEncodeTiled", &code.encode);
     assert_int_equal(cu.retain(&context, 0), 0);
     assert_int_equal(cu.push(context), 0);
     return 0;
@@ -57,7 +51,7 @@ static inline int teardown(void **state)
     net.plan = NULL;
     for (int i = 0; i < 4; i++) {
         if (module[i])
-            cu.unload(module[i]);
+            code.unload(module[i]);
         module[i] = NULL;
     }
     cu.pop(&context);
@@ -80,8 +74,8 @@ static inline CUfunction load(void **m, const char *const *part, size_t parts,
                                : shapes_copy(text + at, sizeof text - at,
                                              rank));
     assert_true(at < sizeof text);
-    assert_int_equal(cu.load(m, text), 0);
-    assert_int_equal(cu.function(&f, *m, entry), 0);
+    assert_int_equal(code.load(m, text), 0);
+    assert_int_equal(code.function(&f, *m, entry), 0);
     return f;
 }
 
@@ -103,7 +97,7 @@ static inline struct map map_of(const struct shape *s, const struct geom *g,
             stride[i - 1] = g->d[i].pitch;
     }
     /* f16 is type 6, f32 7; zeros outside */
-    assert_int_equal(cu.encode(&m, s->element == FGS_ELEMENT_F16 ? 6 : 7,
+    assert_int_equal(code.encode(&m, s->element == FGS_ELEMENT_F16 ? 6 : 7,
                                s->rank, (void *)(uintptr_t)at, dims, stride,
                                box, step, 0, (int)s->swizzle, 0, 0), 0);
     return m;

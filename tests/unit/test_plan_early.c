@@ -2,8 +2,8 @@
  *
  * FGS_PROVIDER chooses the device; make check-gpu runs this file on a GPU.
  */
-#include "compose_rig.h"
 #include "core/plan.h"
+#include "graph_calls.h"
 
 #include <fgs/fgs_sim.h>
 
@@ -15,29 +15,21 @@ enum { READERS = 4, SEEDS = 6 };
 static struct net net;
 static fgs_buffer *in, *mid, *out[READERS];
 
-/* Entry points of the provider, as cuda.h declares them. */
 static struct {
-    int (*retain)(CUcontext *, int);
-    int (*release)(int);
-    int (*push)(CUcontext);
-    int (*pop)(CUcontext *);
     int (*host)(CUstream, void (*)(void *), void *);
     int (*load)(CUmodule *, const void *);
     int (*get)(CUfunction *, CUmodule, const char *);
-} cu;
+} code;
 
 static void open_net(void)
 {
     CUcontext ctx;
 
     net_open(&net);
-    net_proc(net.dev, "cuDevicePrimaryCtxRetain", &cu.retain);
-    net_proc(net.dev, "cuDevicePrimaryCtxRelease", &cu.release);
-    net_proc(net.dev, "cuCtxPushCurrent", &cu.push);
-    net_proc(net.dev, "cuCtxPopCurrent", &cu.pop);
-    net_proc(net.dev, "cuLaunchHostFunc", &cu.host);
-    net_proc(net.dev, "cuModuleLoadData", &cu.load);
-    net_proc(net.dev, "cuModuleGetFunction", &cu.get);
+    calls_get(net.dev);
+    net_proc(net.dev, "cuLaunchHostFunc", &code.host);
+    net_proc(net.dev, "cuModuleLoadData", &code.load);
+    net_proc(net.dev, "cuModuleGetFunction", &code.get);
     assert_int_equal(cu.retain(&ctx, 0), 0);
     assert_int_equal(cu.push(ctx), 0);
 }
@@ -85,7 +77,7 @@ static void run_gated(void)
     fgs_error err;
 
     atomic_store(&open_gate, 0);
-    assert_int_equal(cu.host(NULL, wait_gate, NULL), 0);
+    assert_int_equal(code.host(NULL, wait_gate, NULL), 0);
     RIG_OK(fgs_plan_run(net.plan, NULL, 1, &err), err);
     atomic_store(&open_gate, 1);
     RIG_OK(fgs_plan_wait(net.plan, &err), err);
@@ -249,12 +241,12 @@ static void kernel_without_a_fence_holds_the_next_reader_back(void **state)
     fgs_error err;
 
     (void)state;
-    assert_int_equal(cu.load(&m, text), 0);
+    assert_int_equal(code.load(&m, text), 0);
     fan_out(1);
     net.spec.order = FGS_ORDER_SENTINEL;
     s = net.stage[2];
     s.kernel = s.ordered = NULL;
-    assert_int_equal(cu.get(&s.function, m, "look"), 0);
+    assert_int_equal(code.get(&s.function, m, "look"), 0);
     s.name = "look";
     s.waits = FGS_WAITS_LAST;
     s.triggers = FGS_TRIGGERS_START;

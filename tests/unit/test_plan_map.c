@@ -15,21 +15,6 @@ static const struct shape shape = {
 
 static CUdeviceptr place[2];
 
-static struct {
-    int (*alloc)(CUdeviceptr *, size_t);
-    int (*free)(CUdeviceptr);
-    int (*create)(CUgraph *, unsigned);
-    int (*destroy)(CUgraph);
-    int (*stream_create)(CUstream *, unsigned);
-    int (*stream_destroy)(CUstream);
-    int (*synchronize)(CUstream);
-    int (*begin)(CUstream, unsigned);
-    int (*end)(CUstream, CUgraph *);
-    int (*instantiate)(CUgraphExec *, CUgraph, unsigned long long);
-    int (*launch)(CUgraphExec, CUstream);
-    int (*exec_destroy)(CUgraphExec);
-} more;
-
 static CUstream stream;
 
 static fgs_buffer *turning(const char *name, uint64_t tiles, uint32_t tile,
@@ -51,21 +36,9 @@ static void prepare_turns(struct pair *p)
 {
     uint32_t bytes = bytes_of(&shape);
 
-    net_proc(net.dev, "cuMemAlloc", &more.alloc);
-    net_proc(net.dev, "cuMemFree", &more.free);
-    net_proc(net.dev, "cuGraphCreate", &more.create);
-    net_proc(net.dev, "cuGraphDestroy", &more.destroy);
-    net_proc(net.dev, "cuStreamCreate", &more.stream_create);
-    net_proc(net.dev, "cuStreamDestroy", &more.stream_destroy);
-    net_proc(net.dev, "cuStreamSynchronize", &more.synchronize);
-    net_proc(net.dev, "cuStreamBeginCapture", &more.begin);
-    net_proc(net.dev, "cuStreamEndCapture", &more.end);
-    net_proc(net.dev, "cuGraphInstantiateWithFlags", &more.instantiate);
-    net_proc(net.dev, "cuGraphLaunch", &more.launch);
-    net_proc(net.dev, "cuGraphExecDestroy", &more.exec_destroy);
-    assert_int_equal(more.stream_create(&stream, 1), 0);
+    assert_int_equal(cu.stream_create(&stream, 1), 0);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(more.alloc(&place[i], SLOTS * bytes), 0);
+        assert_int_equal(cu.alloc(&place[i], SLOTS * bytes), 0);
     prepare(p, &shape, 0);
     net.spec.bound_ns = 20000000;
     p->in = turning("ins", bytes / 16, 16, 0);
@@ -82,9 +55,9 @@ static void give_back(void)
 {
     fgs_plan_free(net.plan);
     net.plan = NULL;
-    more.stream_destroy(stream);
+    cu.stream_destroy(stream);
     for (int i = 0; i < 2; i++)
-        more.free(place[i]);
+        cu.free(place[i]);
 }
 
 static void write_slots(struct pair *p, uint32_t seed)
@@ -180,20 +153,20 @@ static void replay(struct pair *p, CUgraph graph)
     CUgraphExec exec;
     fgs_error err;
 
-    assert_int_equal(more.instantiate(&exec, graph, 0), 0);
+    assert_int_equal(cu.instantiate(&exec, graph, 0), 0);
     for (uint32_t i = 0; i < 6; i++) {
         if (i > 1) {
             RIG_OK(fgs_buffer_rebind(p->mid, place[i % 2], bytes, &err), err);
             RIG_OK(fgs_plan_update_exec(net.plan, exec, &err), err);
         }
         write_slots(p, 7 * i);
-        assert_int_equal(more.launch(exec, stream), 0);
-        assert_int_equal(more.synchronize(stream), 0);
+        assert_int_equal(cu.launch(exec, stream), 0);
+        assert_int_equal(cu.stream_synchronize(stream), 0);
         RIG_OK(fgs_plan_check_graph(net.plan, &err), err);
         expect_slots(p, 7 * i);
     }
-    more.exec_destroy(exec);
-    more.destroy(graph);
+    cu.exec_destroy(exec);
+    cu.destroy(graph);
 }
 
 static void map_follows_the_slots_of_an_explicit_graph(void **state)
@@ -206,7 +179,7 @@ static void map_follows_the_slots_of_an_explicit_graph(void **state)
     prepare_turns(&p);
     for (uint32_t o = 0; o < ORDERS; o++) {
         order(&p, orders[o]);
-        assert_int_equal(more.create(&graph, 0), 0);
+        assert_int_equal(cu.create(&graph, 0), 0);
         RIG_OK(fgs_plan_graph(net.plan, graph, NULL, 0, SLOTS, NULL, &err),
                err);
         replay(&p, graph);
@@ -223,9 +196,9 @@ static void map_follows_the_slots_of_a_captured_graph(void **state)
     (void)state;
     prepare_turns(&p);
     order(&p, FGS_ORDER_SENTINEL);
-    assert_int_equal(more.begin(stream, 2), 0); /* relaxed */
+    assert_int_equal(cu.begin(stream, 2), 0); /* relaxed */
     RIG_OK(fgs_plan_capture(net.plan, stream, SLOTS, &err), err);
-    assert_int_equal(more.end(stream, &graph), 0);
+    assert_int_equal(cu.end(stream, &graph), 0);
     replay(&p, graph);
     give_back();
 }
