@@ -9,7 +9,8 @@
  *   convert.cuh  float to elements that never hold the sentinel   (4.6.4.3)
  *   memory.cuh   store_chunk, bulk_store, pack, fill_tile, publish, trigger,
  *                wait_upstream, give_up, aborted                  (4.6.4.2)
- *   tensor.cuh   tensor_box: a box of a matrix as a tile           (4.6.7)
+ *   tensor.cuh   tensor_box: a box of a matrix as a tile; two_operands: a
+ *                tile with its scales                             (4.6.7)
  *   engine.cuh   engines, limits of a wait, barriers              (4.6.3)
  *   load.cuh     tile_load: one tile for a block                  (4.6.4.4)
  *   pipe.cuh     pipe: a ring of tiles, roles as calls            (4.6.7)
