@@ -111,8 +111,13 @@ bool fgs__sim_sel_tensormap(struct fgs__sim_decoder *d,
 
 /* --------------------------------------------------------- cp_fenceproxy -- */
 
-/* A map from the block's shared memory to global memory, by each lane (they
- * name one map as a rule), and a release: proxies see one memory here. */
+/* A lane's part of a map.  The assembler has lane k load word k of the map that
+ * it names and exchange it (seen in sm_90 code): lanes that name one map, as
+ * they should, copy it together. */
+enum { SHARE = FGS__TENSOR_MAP_BYTES / 32 };
+
+/* From the block's shared memory to global memory, and a release: proxies see
+ * one memory here. */
 static FGS__DEVICE_MEMORY const struct fgs__sim_insn *
 run_cp_fence(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 {
@@ -130,17 +135,22 @@ run_cp_fence(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
         uint32_t at;
 
         if (!fgs__sim_shared_offset(w, i, lane, from, false,
-                                    FGS__TENSOR_MAP_BYTES, 1,
+                                    FGS__TENSOR_MAP_BYTES, SHARE,
                                     "source of tensormap.cp_fenceproxy", &at))
             return NULL;
+        if (to % SHARE)
+            return fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS,
+                                       lane, "the destination of "
+                                       "tensormap.cp_fenceproxy at 0x%llx is "
+                                       "not %d-byte aligned",
+                                       (unsigned long long)to, SHARE);
         map = fgs__sim_generic(w, lane, to, FGS__TENSOR_MAP_BYTES);
         if (!map)
             return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
                                        "there is no global memory of %d bytes "
                                        "at 0x%llx", FGS__TENSOR_MAP_BYTES,
                                        (unsigned long long)to);
-        for (int k = 0; k < FGS__TENSOR_MAP_BYTES; k++)
-            map[k] = w->block->shared[at + (uint32_t)k];
+        memcpy(map + lane * SHARE, w->block->shared + at + lane * SHARE, SHARE);
     }
     atomic_thread_fence(memory_order_acq_rel);
     fgs__sim_warp_delay(w, FGS__SIM_GLOBAL_PS);
