@@ -339,6 +339,22 @@ static void block_of_few_registers_takes_at_most_twice_them(void **state)
     take_at_most_twice("constants, 32 threads", text, 32);
 }
 
+/* Of its special registers a warp has %tid.x, the block three, and %laneid is
+ * the same for all: each is 128 bytes. */
+static void special_registers_lie_once_for_all_that_share_them(void **state)
+{
+    static char text[16384];
+    struct exec e;
+
+    (void)state;
+    write_constants(text, sizeof text);
+    assert_int_equal(exec_open(&e, text, &fgs__malloc), FGS_OK);
+    assert_int_equal(e.code->own_sregs, 1);
+    assert_int_equal(e.code->sreg_count, 1 + 3);
+    assert_int_equal(e.code->common_bytes, 128 * (3 + 1)); /* the place of s */
+    exec_close(&e);
+}
+
 /* Each lane of a warp at a place of its own. */
 static void write_apart(char *text, size_t room)
 {
@@ -434,6 +450,7 @@ int main(void)
         cmocka_unit_test(names_that_do_not_live_at_once_share_slots),
         cmocka_unit_test(block_takes_at_most_twice_what_it_models),
         cmocka_unit_test(block_of_few_registers_takes_at_most_twice_them),
+        cmocka_unit_test(special_registers_lie_once_for_all_that_share_them),
         cmocka_unit_test(block_of_lanes_apart_takes_at_most_twice_them),
         cmocka_unit_test(lanes_that_part_without_memory_are_a_fault),
         cmocka_unit_test(memory_that_no_block_takes_is_freed_once),
