@@ -70,10 +70,10 @@ LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
               -mprefer-vector-width=512
 NEAR   = $(patsubst %,src/sim/exec_%.c,arith int float logic setp selp)
 NEARS  = $(foreach l,$(filter-out base,$(LEVELS)),$(l)_bank $(l)_konst)
-LANE_avx2_bank    = $(LANE_avx2) -DFGS__NEAR=1 -DFGS__ISA_FAR=_avx2
-LANE_avx2_konst   = $(LANE_avx2) -DFGS__NEAR=2 -DFGS__ISA_FAR=_avx2
-LANE_avx512_bank  = $(LANE_avx512) -DFGS__NEAR=1 -DFGS__ISA_FAR=_avx512
-LANE_avx512_konst = $(LANE_avx512) -DFGS__NEAR=2 -DFGS__ISA_FAR=_avx512
+LANE_avx2_bank    = $(LANE_avx2) -DFGS__NEAR=FGS__SIM_NEAR_BANK -DFGS__ISA_FAR=_avx2
+LANE_avx2_konst   = $(LANE_avx2) -DFGS__NEAR=FGS__SIM_NEAR_KONST -DFGS__ISA_FAR=_avx2
+LANE_avx512_bank  = $(LANE_avx512) -DFGS__NEAR=FGS__SIM_NEAR_BANK -DFGS__ISA_FAR=_avx512
+LANE_avx512_konst = $(LANE_avx512) -DFGS__NEAR=FGS__SIM_NEAR_KONST -DFGS__ISA_FAR=_avx512
 
 RT_C  = $(wildcard src/rt/*.c)
 SRC   = $(filter-out $(LANES) $(RT_C),$(wildcard src/*/*.c))

@@ -113,7 +113,7 @@ static bool is_plain(const struct fgs__sim_insn *i)
         if (i->src->operand[k].kind == FGS__O_SREG &&
             fgs__sim_sreg_moves((enum fgs__ptx_sreg)i->src->operand[k].sreg))
             return false;
-    return leveled && !i->blocks && !i->own_guard && !i->target &&
+    return leveled && !i->blocks && !i->own_guard &&
            i->cost_ps == FGS__SIM_ALU_PS;
 }
 

@@ -48,7 +48,7 @@ struct fgs__sim_decoder {
 fgs__sim_ref fgs__sim_take(struct fgs__sim_decoder *d, uint32_t bytes);
 fgs__sim_ref fgs__sim_take_of(struct fgs__sim_decoder *d,
                               enum fgs__sim_base base, uint32_t bytes);
-/* A place that is as in the image, zero, when a warp starts. */
+/* A place in the bank that is zero when a warp starts. */
 fgs__sim_ref fgs__sim_take_fresh(struct fgs__sim_decoder *d, uint32_t bytes);
 /* Bytes of a register over 32 lanes; a predicate is one mask. */
 uint32_t fgs__sim_slot_bytes(unsigned bits);

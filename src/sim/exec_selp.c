@@ -7,7 +7,7 @@
         l_u##N *d = LANE_DST(w, i->op[0]);                                     \
         const l_u##N *a = LANE_SRC(w, i, 1);                                   \
         const l_u##N *b = LANE_SRC(w, i, 2);                                   \
-        uint32_t p = *(const l_u32 *)LANE_SRC(w, i, 3) ^ i->aux[0];     \
+        uint32_t p = *(const l_u32 *)LANE_SRC(w, i, 3) ^ i->aux[0];            \
         uint32_t m = w->exec;                                                  \
         FGS__ALIGN(64) l_u##N t[LANES];                                        \
         if (m == UINT32_MAX) {                                                 \

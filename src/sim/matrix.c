@@ -215,7 +215,6 @@ static bool take_scales(struct fgs__sim_decoder *d,
 {
     const struct fgs__ptx_operand *o = &src->operand[p->lanes ? 6 : 4];
 
-    p->kind = src->mod[FGS__G_KIND];
     p->ue4m3 = src->mod[FGS__G_SCALE_TYPE] == FGS__M_UE4M3;
     p->scales = (uint8_t)fgs__product_scales(src);
     for (int b = 0; p->scales && b < 2; b++, o += 2) {
@@ -229,18 +228,25 @@ static bool take_scales(struct fgs__sim_decoder *d,
     return true;
 }
 
+static bool is_fp8(unsigned type)
+{
+    return type == FGS__T_E4M3 || type == FGS__T_E5M2;
+}
+
+static bool is_short(unsigned type)
+{
+    return type == FGS__T_E3M2 || type == FGS__T_E2M3 || type == FGS__T_E2M1;
+}
+
 /* Elements that no f16 step takes, and fp8 in code for sm_120 and later, where
  * there are instructions for it; elsewhere the assembler makes steps of f16. */
 static bool is_narrow(const struct fgs__sim_decoder *d,
                       const struct fgs__sim_product *p)
 {
     unsigned a = p->type[FGS__MATRIX_A], b = p->type[FGS__MATRIX_B];
-    bool fp8 = a == FGS__T_E4M3 || a == FGS__T_E5M2;
 
-    return p->scales ||
-        (fp8 && d->func->module->target_cc >= 120) ||
-        a == FGS__T_E3M2 || a == FGS__T_E2M3 || a == FGS__T_E2M1 ||
-        b == FGS__T_E3M2 || b == FGS__T_E2M3 || b == FGS__T_E2M1;
+    return p->scales || is_short(a) || is_short(b) ||
+        (is_fp8(a) && d->func->module->target_cc >= 120);
 }
 
 /* Products of wmma are two tiles of 16 x 8, or one of 8 x 8.  One that is

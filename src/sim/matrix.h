@@ -36,7 +36,6 @@ struct fgs__sim_product {
     uint8_t lanes, selector, chunk; /* 0 lanes = it is not sparse             */
     bool ordered;
     const uint8_t *at;      /* while it runs: columns of A, NULL = all        */
-    uint16_t kind;          /* enum fgs__ptx_mod, NONE = no such word         */
     bool narrow;            /* its own step for elements of 8, 6 and 4 bits   */
     bool ue4m3;             /* the scales, else ue8m0                         */
     uint8_t scales;         /* of a row of A, a column of B                   */
