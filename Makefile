@@ -159,18 +159,17 @@ $(B)/gen/embed_data.c: $(EMBED) Makefile
 	    echo "{ \"$${f#include/}\", text_$$n, sizeof text_$$n - 1 },"; done; \
 	  echo '{ 0, 0, 0 } };'; } > $@.new && mv $@.new $@
 
-# Every symbol of the driver API, from the tables.
-FORMS = src/table/words.awk src/table/forms.awk src/table/entry.def src/sim/absent.def
-$(B)/gen/forms.c $(B)/gen/dropin.c: $(B)/gen/%.c: $(FORMS)
+# Every symbol of the driver API and of the CUDA runtime, from the tables.
+$(B)/gen/forms.c $(B)/gen/dropin.c: src/table/forms.awk src/table/entry.def \
+    src/sim/absent.def
+$(B)/gen/rtforms.c: src/rt/forms.awk src/rt/runtime.def src/rt/absent.def
+FORMS = $(B)/gen/forms.c $(B)/gen/dropin.c $(B)/gen/rtforms.c
+$(FORMS): $(B)/gen/%.c: src/table/words.awk
 	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D) && awk -v make=$* $(addprefix -f ,$(filter %.awk,$(FORMS))) \
-	    $(filter %.def,$(FORMS)) > $@.new && \
-	    mv $@.new $@
+	$(Q)mkdir -p $(@D) && awk -v make=$* $(addprefix -f ,$(filter %.awk,$^)) \
+	    $(filter %.def,$^) > $@.new && mv $@.new $@
 
-$(B)/gen/forms.o $(B)/gen/dropin.o: $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
-	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
-
-$(B)/gen/embed_data.o: $(B)/gen/embed_data.c $(B)/flags
+$(FORMS:.c=.o) $(B)/gen/embed_data.o: $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/libfgs.a: $(OBJ)
@@ -196,15 +195,6 @@ $(DROPIN): $(B)/gen/dropin.o $(B)/libfgs.a src/sim/dropin.map
 	    -Wl,-z,nodelete -Wl,--version-script=src/sim/dropin.map -o $@ \
 	    $(B)/gen/dropin.o $(B)/libfgs.a $(LIBS) $(LINK) && \
 	    ln -sf $(@F) $(@D)/libcuda.so
-
-RTFORMS = src/table/words.awk src/rt/forms.awk src/rt/runtime.def \
-          src/rt/absent.def
-$(B)/gen/rtforms.c: $(RTFORMS)
-	$(call say,GEN,$@)
-	$(Q)mkdir -p $(@D) && awk $(addprefix -f ,$(filter %.awk,$(RTFORMS))) \
-	    $(filter %.def,$(RTFORMS)) > $@.new && mv $@.new $@
-$(B)/gen/rtforms.o: $(B)/gen/rtforms.c $(B)/flags
-	$(Q)$(CC) $(INNER) $(FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/drop-in/libcudart.so.13: $(RT_O) $(B)/src/base/alloc.o src/rt/rt.map
 	$(call say,LD,$@)
