@@ -492,7 +492,7 @@ clean:
 help:
 	@printf '%s\n' \
 	  'make            build $(BUILD)/libfgs.a, $(SONAME), fgs and' \
-	  '                $(BUILD)/drop-in/libcuda.so.1' \
+	  '                $(BUILD)/drop-in/libcuda.so.1, libcudart.so.13' \
 	  'make run        build and hand tiles over, verified' \
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \
