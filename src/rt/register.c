@@ -17,7 +17,7 @@ struct wrapper {
 struct binary {
     struct binary *next;
     const void *data;
-    void *const *parts; /* NULL = not of relocatable code                    */
+    void *const *parts; /* NULL = nothing was to be linked                   */
     CUlibrary lib;      /* NULL = not loaded                                 */
     cudaError_t error;  /* of loading                                        */
     bool tried;
@@ -54,7 +54,8 @@ void **__cudaRegisterFatBinary(void *fatCubin)
     if (!b)
         return NULL; /* its kernels are then not found */
     b->data = w->magic == WRAPPER_MAGIC ? w->data : fatCubin;
-    if (w->magic == WRAPPER_MAGIC && w->version == 2)
+    if (w->magic == WRAPPER_MAGIC && w->version == 2 && w->parts &&
+        *(void **)w->parts)
         b->parts = w->parts;
     pthread_mutex_lock(&all.lock);
     b->next = all.binaries;
@@ -258,11 +259,11 @@ static cudaError_t load(struct binary *b)
     if (b->tried)
         return b->error;
     r = load_image(b, b->data);
-    if (b->parts && *b->parts && !r && is_empty(b)) {
+    if (b->parts && !r && is_empty(b)) {
         fgs__rt_cu.cuLibraryUnload(b->lib);
         r = CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    if (b->parts && *b->parts && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+    if (b->parts && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
         r = load_parts(b);
     if (r)
         b->lib = NULL;
