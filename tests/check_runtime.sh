@@ -67,6 +67,11 @@ if [ ! -x "$nvcc" ] || ! "$nvcc" --version > /dev/null 2>&1; then
     end
 fi
 for t in tests/runtime/*.cu; do
+    if [ "$t" = tests/runtime/libraries.cu ] && [ ! -d "$TC/include/cccl" ]
+    then
+        skip runtime_libraries "no Thrust in the tool chain"
+        continue
+    fi
     program "$(basename "$t" .cu)" "$t" -arch=compute_90 -cudart shared
 done
 case_is kernels_print "the output of groups.cu" \
