@@ -9,6 +9,12 @@
 
 enum { SEEDS = 5 };
 
+#define TRY                                                                    \
+    "    mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [bar], 0;\n" \
+    "    @%p bra L_end;\n"
+#define ARRIVE_ONE                                                             \
+    "    mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];\n"
+
 #define KERNEL(name, loop, other)                                              \
     ".visible .entry " name "(.param .u64 p_word)\n{\n"                        \
     "    .shared .align 8 .b64 bar;\n    .shared .u32 n;\n"                    \
@@ -22,16 +28,15 @@ enum { SEEDS = 5 };
     "    bar.sync 0;\n    mov.u32 %k, 0;\n"                                    \
     "    mov.u64 %from, %globaltimer;\n"                                       \
     "    setp.ge.u32 %w, %t, 32;\n    @%w bra L_other;\n"                      \
-    "L_try:\n"                                                                 \
-    "    mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [bar], 0;\n" \
-    "    @%p bra L_end;\n" loop                                                \
+    "L_try:\n" TRY loop                                                        \
     "    bra L_try;\n"                                                         \
     "L_other:\n" other                                                         \
     "L_end:\n    ret;\n}\n"
 
 #define ARRIVE                                                                 \
-    "    setp.eq.u32 %q, %t, 32;\n"                                            \
-    "    @%q mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];\n"
+    "    setp.eq.u32 %q, %t, 32;\n    @!%q bra L_end;\n" ARRIVE_ONE
+
+#define ADD "    add.u32 %x, %t, 0;\n"
 
 static const struct row {
     const char *name, *text;
@@ -64,6 +69,17 @@ static const struct row {
     { "counts", KERNEL("counts", "    add.u32 %k, %k, 1;\n"
                                  "    setp.ge.u32 %q, %k, 3000;\n"
                                  "    @%q bra L_end;\n", ""), 2, true },
+    /* ... the tries of one lane, at three places, with turns shorter and longer
+     * than those of the other lanes: it may be late for theirs */
+    { "unrolled", KERNEL("unrolled",
+                         "    @%q bra L_one;\n" ADD ADD ADD ADD
+                         "    bra L_try;\n"
+                         "L_one:\n" TRY TRY
+                         "    add.u32 %k, %k, 3;\n"
+                         ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD
+                         "    setp.lt.u32 %w, %k, 3000;\n"
+                         "    @%w bra L_try;\n"
+                         ARRIVE_ONE "    bra L_end;\n", ""), 2, true },
     { "stores", KERNEL("stores", "    ld.shared::cta.u32 %k, [n];\n"
                                  "    add.u32 %k, %k, 1;\n"
                                  "    st.shared::cta.u32 [n], %k;\n"
@@ -76,6 +92,11 @@ static const struct row {
                                "    setp.gt.u64 %q, %now, 4000000;\n"
                                "    mov.u64 %now, 0;\n"
                                "    @%q bra L_end;\n", ""), 2, true },
+    /* ... which stays in a register, as compilers have it */
+    { "keeps", KERNEL("keeps", "    mov.u64 %now, %globaltimer;\n"
+                               "    sub.u64 %now, %now, %from;\n"
+                               "    setp.lt.u64 %q, %now, 4000000;\n"
+                               "    @!%q bra L_end;\n", ""), 2, true },
     /* another block ends it by a word in global memory: the last one, whose
      * first warp gives up in time */
     { "word", KERNEL("word", "    ld.relaxed.gpu.global.u32 %x, [%d];\n"
@@ -153,6 +174,7 @@ static void only_what_is_stuck_so_long_is_told(void **state)
     for (size_t i = 0; i < COUNT(rows); i++)
         for (unsigned seed = 1; seed <= SEEDS; seed++) {
             bool bound = !strcmp(rows[i].name, "clock") ||
+                !strcmp(rows[i].name, "keeps") ||
                 !strcmp(rows[i].name, "word");
             const char *told = rows[i].ends ? NULL : "deadlock: all ";
 
