@@ -279,6 +279,8 @@ static CUresult name_side(struct fgs__sim_ctx *ctx, struct named *n,
     n->addr = n->where == HOST ? at->host : at->device;
     if (!n->addr) /* with an offset it would look like the host's */
         return CUDA_ERROR_INVALID_VALUE;
+    if (fgs__sim_mem_is_device(ctx->dev->mem, n->addr) && n->where == UNIFIED)
+        n->where = DEVICE; /* and so is what lies behind its offset */
     n->addr += (at->z * height + at->y) * pitch + at->x;
     n->pitch = pitch;
     n->slice = pitch * height;

@@ -271,6 +271,24 @@ static void offset_makes_no_pointer_of_null(void **state)
     sim_close(&s);
 }
 
+static void offset_leads_from_no_device_to_the_host(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct sim s = sim_open(&cfg, NULL);
+    char host[64] = "";
+    CUDA_MEMCPY2D c = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                        .srcDevice = sim_alloc(1024), .srcPitch = 1 << 30,
+                        .srcY = 1 << 10, .dstMemoryType = CU_MEMORYTYPE_HOST,
+                        .dstHost = host, .dstPitch = 16, .WidthInBytes = 16,
+                        .Height = 1 };
+
+    (void)state;
+    CU(cuMemcpy2D(&c), ERROR_INVALID_VALUE);
+    c.srcY = 0;
+    OK(cuMemcpy2D(&c));
+    sim_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +305,7 @@ int main(void)
         cmocka_unit_test(async_copy_takes_pageable_bytes_at_the_call),
         cmocka_unit_test(fills_and_device_copies_write_what_they_say),
         cmocka_unit_test(offset_makes_no_pointer_of_null),
+        cmocka_unit_test(offset_leads_from_no_device_to_the_host),
     };
 
     return cmocka_run_group_tests_name("sim_memory", tests, NULL, NULL);
