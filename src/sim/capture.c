@@ -301,7 +301,7 @@ CUresult fgs__sim_cuStreamBeginCapture(CUstream stream,
 
 void fgs__sim_capture_end(struct fgs__sim_capture *c)
 {
-    struct fgs__sim_ctx *ctx = c->graph->ctx;
+    struct fgs__sim_ctx *ctx = c->origin->ctx; /* not the graph's */
     struct fgs__sim_capture **at = &ctx->captures;
 
     for (struct fgs__sim_stream *s = ctx->streams; s; s = s->next) {
@@ -331,7 +331,7 @@ static bool ends_with(const struct fgs__sim_stream *s,
  * count, as documented. */
 static bool joined(const struct fgs__sim_capture *c)
 {
-    const struct fgs__sim_stream *s = c->graph->ctx->streams;
+    const struct fgs__sim_stream *s = c->origin->ctx->streams;
 
     for (; s; s = s->next) {
         for (size_t i = 0; s->capture == c && i < s->last.count; i++) {

@@ -89,8 +89,10 @@ CUresult fgs__sim_ctx_wait(struct fgs__sim_ctx *ctx)
 /* Take everything of a context that is idle and known to nobody. */
 static void free_contents(struct fgs__sim_ctx *ctx)
 {
-    while (ctx->captures)
-        fgs__sim_capture_end(ctx->captures);
+    struct fgs__sim_capture *c;
+
+    while ((c = ctx->captures) || (c = fgs__sim_capture_into(ctx, NULL)))
+        fgs__sim_capture_end(c);
     fgs__sim_graphs_free(ctx);
     while (ctx->events)
         fgs__sim_event_free(ctx->events);

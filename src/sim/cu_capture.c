@@ -22,6 +22,17 @@ static CUresult follow(struct fgs__sim_stream *s, const CUgraphNode *deps,
     return r;
 }
 
+struct fgs__sim_capture *
+fgs__sim_capture_into(const struct fgs__sim_ctx *of,
+                      const struct fgs__sim_graph *g)
+{
+    for (struct fgs__sim_ctx *o = of->dev->ctxs; o; o = o->next)
+        for (struct fgs__sim_capture *c = o->captures; c; c = c->next)
+            if (g ? c->graph == g : c->graph->ctx == of)
+                return c;
+    return NULL;
+}
+
 CUresult fgs__sim_cuStreamBeginCaptureToGraph(
     CUstream stream, CUgraph graph, const CUgraphNode *deps,
     const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
@@ -36,10 +47,8 @@ CUresult fgs__sim_cuStreamBeginCaptureToGraph(
     r = fgs__sim_sticky(ctx);
     if (r)
         return fgs__sim_leave(r);
-    for (struct fgs__sim_capture *c = ctx->captures; c; c = c->next) {
-        if (c->graph == g) /* one at a time */
-            r = CUDA_ERROR_INVALID_VALUE;
-    }
+    if (fgs__sim_capture_into(ctx, g)) /* one at a time */
+        r = CUDA_ERROR_INVALID_VALUE;
     if (!r)
         r = fgs__sim_stream_get(ctx, stream, &s);
     if (!r)

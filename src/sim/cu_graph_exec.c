@@ -36,12 +36,8 @@ CUresult fgs__sim_cuGraphDestroy(CUgraph graph)
 
     if (r)
         return r;
-    if (g->owned)
+    if (g->owned || fgs__sim_capture_into(ctx, g))
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    for (struct fgs__sim_capture *c = ctx->captures; c; c = c->next) {
-        if (c->graph == g)
-            return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    }
     fgs__sim_graph_free(g);
     return fgs__sim_leave(CUDA_SUCCESS);
 }

@@ -75,6 +75,12 @@ CUresult fgs__sim_capture_begin(struct fgs__sim_stream *s,
                                 CUstreamCaptureMode mode,
                                 struct fgs__sim_graph *into);
 
+/* One that goes into a graph, or into any of a context's (NULL); its stream
+ * may be of another context.  NULL = none. */
+struct fgs__sim_capture *
+fgs__sim_capture_into(const struct fgs__sim_ctx *of,
+                      const struct fgs__sim_graph *g);
+
 struct fgs__sim_graph *fgs__sim_graph_make(struct fgs__sim_ctx *ctx);
 void fgs__sim_graph_free(struct fgs__sim_graph *g);
 /* All of a context. */

@@ -89,6 +89,38 @@ static void capture_goes_into_a_given_graph(void **state)
     assert_int_equal(word(), 42);
 }
 
+static void graph_of_another_context_takes_a_capture(void **state)
+{
+    const CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUgraphNode node = NULL;
+    CUcontext other;
+    CUgraph g, out;
+    size_t n = 4;
+
+    (void)state;
+    OK(cuCtxCreate(&other, 0, 0));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuCtxSetCurrent(s.ctx));
+    CU(cuStreamBeginCaptureToGraph(t, g, &node, NULL, 1, mode),
+       ERROR_INVALID_VALUE);
+    OK(cuStreamBeginCaptureToGraph(t, g, NULL, NULL, 0, mode));
+    OK(cuCtxSetCurrent(other));
+    CU(cuGraphDestroy(g), ERROR_INVALID_VALUE);
+    CU(cuStreamBeginCaptureToGraph(CU_STREAM_PER_THREAD_, g, NULL, NULL, 0,
+                                   mode),
+       ERROR_INVALID_VALUE);
+    OK(cuCtxSetCurrent(s.ctx));
+    affine(1, 1);
+    OK(cuStreamEndCapture(t, &out));
+    assert_ptr_equal(out, g);
+    OK(cuGraphGetNodes(g, NULL, &n));
+    assert_int_equal(n, 1);
+    /* which goes with the context */
+    OK(cuStreamBeginCaptureToGraph(t, g, NULL, NULL, 0, mode));
+    OK(cuCtxDestroy(other));
+    CU(cuStreamEndCapture(t, &out), ERROR_ILLEGAL_STATE);
+}
+
 static void failed_capture_leaves_the_given_graph(void **state)
 {
     CUgraphNode node = NULL;
@@ -258,6 +290,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         T(capture_goes_into_a_given_graph),
+        T(graph_of_another_context_takes_a_capture),
         T(failed_capture_leaves_the_given_graph),
         T(program_adds_nodes_to_a_capture),
         T(destroyed_node_is_forgotten_by_the_capture),
