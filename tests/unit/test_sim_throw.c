@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ARGS = 20, POOL = 256, AREA = 2 << 20, ROUNDS = 30, CALLS = 600 };
+enum { ARGS = 20, POOL = 256, AREA = 2 << 20, ROUNDS = 30, CALLS = 600,
+       MEMORY = 1 << 20 };
 
 struct row {
     const char *name;
@@ -45,6 +46,7 @@ static uint32_t draw(uint32_t below)
 
 static uintptr_t handle[POOL], device[POOL];
 static unsigned handles, devices;
+static uintptr_t first;        /* address of the device                      */
 static char *area[ARGS];       /* what pointers point to                     */
 static void *table[ARGS][64];  /* what pointers to pointers point to         */
 
@@ -57,7 +59,9 @@ static void note(uintptr_t *pool, unsigned *count, uintptr_t v)
 }
 
 static const char program[] =
-    HEAD ".global .u32 g[4];\n.visible .entry k(.param .u64 p)\n{\n"
+    HEAD ".global .u32 g[4];\n"
+    ".global .texref tex;\n.global .surfref surf;\n"
+    ".visible .entry k(.param .u64 p)\n{\n"
     "    .reg .u32 %r;\n    mov.u32 %r, %tid.x;\n    ret;\n}\n";
 
 /* Sizes either fit into an area or into no memory at all. */
@@ -87,20 +91,18 @@ static uintptr_t any_handle(void)
     }
 }
 
-/* Memory of the host is read and written: the program's own crash where it is
- * there no more, as after the context that gave it a device pointer.  Memory of
- * the device lies below. */
-#define HOSTS ((uintptr_t)0x500000000000)
+/* What is no memory of the device's is the host's, and read and written: the
+ * program's own crash where it is there no more, as after the context that gave
+ * it a device pointer. */
 static uintptr_t unless_gone(uintptr_t at)
 {
     unsigned type;
 
-    if (at < HOSTS)
+    if (at - first < MEMORY || /* the device's, be it gone or not */
+        !fgs__sim_cuPointerGetAttribute(&type,
+                                        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at))
         return at;
-    if (fgs__sim_cuPointerGetAttribute(&type,
-                                       CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at))
-        return 0;
-    return at;
+    return 0;
 }
 
 static uintptr_t any_device(void)
@@ -117,104 +119,13 @@ static uintptr_t any_device(void)
 
 /* ------------------------------------------------------------- arguments -- */
 
-static bool has(const char *type, const char *word)
-{
-    return strstr(type, word) != NULL;
-}
-
-/* Where a structure has pointers, give it some; the rest is drawn. */
-static void fill(char *at, const char *type, unsigned n)
-{
-    char *other = area[(n + 7) % ARGS];
-    void **list = table[(n + 3) % ARGS];
-    uint64_t word;
-
-    for (unsigned i = 0; i < 64; i++) {
-        word = draw(2) ? draw(3) : draw(3) ? any_handle() : any_device();
-        if (has(type, "int"))
-            word = (uint64_t)draw(64) << 32 | draw(64);
-        if (has(type, "cuuint64") || has(type, "size_t"))
-            word = draw(64);
-        memcpy(at + 8 * i, &word, 8);
-    }
-#define AS(type) ((type *)(void *)at)
-    if (has(type, "CUlaunchConfig")) {
-        AS(CUlaunchConfig)->attrs = (void *)other;
-        AS(CUlaunchConfig)->numAttrs = draw(3);
-        fill(other, "CUlaunchAttribute", n + 1);
-    } else if (has(type, "CUDA_KERNEL_NODE_PARAMS")) {
-        AS(CUDA_KERNEL_NODE_PARAMS)->kernelParams = draw(2) ? list : NULL;
-        AS(CUDA_KERNEL_NODE_PARAMS)->extra = NULL;
-    } else if (has(type, "CUDA_HOST_NODE")) {
-        AS(CUDA_HOST_NODE_PARAMS)->fn = NULL;
-    } else if (has(type, "CUDA_BATCH_MEM")) {
-        AS(CUDA_BATCH_MEM_OP_NODE_PARAMS)->paramArray = NULL;
-    } else if (has(type, "CUctxCreateParams")) {
-        AS(CUctxCreateParams)->execAffinityParams = (void *)other;
-        AS(CUctxCreateParams)->cigParams = NULL;
-    } else if (has(type, "CUgraphNodeParams")) {
-        AS(CUgraphNodeParams)->type = draw(16);
-        memset(&AS(CUgraphNodeParams)->u, 0, sizeof AS(CUgraphNodeParams)->u);
-        for (unsigned i = 0; i < 10; i++)
-            AS(CUgraphNodeParams)->u.reserved1[i] = draw(3);
-        if (AS(CUgraphNodeParams)->type == CU_GRAPH_NODE_TYPE_KERNEL)
-            fill(at + 16, "CUDA_KERNEL_NODE_PARAMS", n);
-        else if (AS(CUgraphNodeParams)->type == CU_GRAPH_NODE_TYPE_MEMSET)
-            fill(at + 16, "CUDA_MEMSET_NODE_PARAMS", n);
-        else if (AS(CUgraphNodeParams)->type != 5)
-            AS(CUgraphNodeParams)->u.host = (CUDA_HOST_NODE_PARAMS){ 0 };
-    } else if (has(type, "CUDA_MEMCPY2D")) {
-        CUDA_MEMCPY2D *c = AS(CUDA_MEMCPY2D);
-
-        for (unsigned i = 0; i < sizeof *c / 8; i++)
-            ((size_t *)(void *)c)[i] = draw(40);
-        c->srcMemoryType = draw(5);
-        c->dstMemoryType = draw(5);
-        c->srcHost = draw(8) ? other : NULL;
-        c->dstHost = draw(8) ? area[(n + 5) % ARGS] : NULL;
-        c->srcDevice = any_device();
-        c->dstDevice = any_device();
-        c->srcArray = c->dstArray = NULL;
-        if (c->srcMemoryType != 1 && c->dstMemoryType != 1) {
-            c->WidthInBytes = number();
-            c->Height = number();
-            c->srcPitch = number();
-        }
-    } else if (has(type, "CUDA_MEMCPY3D")) {
-        CUDA_MEMCPY3D *c = AS(CUDA_MEMCPY3D);
-        uintptr_t context = any_handle();
-
-        for (unsigned i = 0; i < sizeof *c / 8; i++)
-            ((size_t *)(void *)c)[i] = draw(20);
-        c->srcMemoryType = draw(5);
-        c->dstMemoryType = draw(5);
-        c->srcHost = draw(8) ? other : NULL;
-        c->dstHost = draw(8) ? area[(n + 5) % ARGS] : NULL;
-        c->srcDevice = any_device();
-        c->dstDevice = any_device();
-        c->srcArray = c->dstArray = NULL;
-        c->reserved0 = c->reserved1 = NULL;
-        if (has(type, "PEER"))
-            memcpy(&c->reserved0, &context, sizeof context);
-        if (c->srcMemoryType != 1 && c->dstMemoryType != 1) {
-            c->Depth = number();
-            c->srcHeight = number();
-            c->dstPitch = number();
-        }
-    } else if (has(type, "CUmemAllocationProp") ||
-               has(type, "CUmemPoolProps")) {
-        memset(at, 0, 128);
-        for (unsigned i = 0; i < 4; i++)
-            ((int *)(void *)at)[i] = (int)draw(3);
-    }
-#undef AS
-}
+#include "throw_fill.h"
 
 static uintptr_t pointer(const char *type, const char *name, unsigned n)
 {
     static const char *const texts[] = {
-        program, "k", "g", "", "/dev/null", "no such file", "cuMemAlloc",
-        "0000:01:00.0", "{}", ".version 9.4\n",
+        program, "k", "g", "tex", "surf", "", "/dev/null", "no such file",
+        "cuMemAlloc", "0000:01:00.0", "{}", ".version 9.4\n",
     };
     static const unsigned options[] = { 0, 1, 2, 4, 6, 7, 8, 9, 10, 11, 12,
                                         13, 14, 15, 16, 17, 18, 19, 30, 99 };
@@ -282,6 +193,9 @@ static uintptr_t value(const char *fn, const char *type, const char *name)
     if (has(name, "ount") || has(name, "num") || has(name, "dataSize") ||
         has(name, "len") || has(fn, "cuLink") || has(fn, "Register"))
         return draw(8);
+    /* It may be more than the device has: all of it would fit no area. */
+    if (has(fn, "cuMemAllocManaged") && !strcmp(name, "bytes"))
+        return draw(AREA);
     for (unsigned i = 0; i < COUNT(plain); i++)
         if (!strncmp(type, plain[i], strlen(plain[i])))
             return number();
@@ -336,7 +250,8 @@ static void keep_results(const struct arg *a, unsigned n)
         memcpy(&v, (void *)a[i].v, sizeof v);
         if (has(a[i].type, "CUdeviceptr"))
             note(device, &devices, v);
-        else if (has(a[i].type, "CU") && v >> 62 == 1)
+        else if ((has(a[i].type, "CU") && v >> 62 == 1) ||
+                 has(a[i].type, "Object"))
             note(handle, &handles, v);
     }
 }
@@ -384,6 +299,25 @@ static unsigned setting(const char *name, unsigned otherwise)
     return v ? (unsigned)strtoul(v, NULL, 0) : otherwise;
 }
 
+static void provide_textures(CUmodule module)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = { 8, 4, 0, CU_AD_FORMAT_FLOAT, 1,
+                                  CUDA_ARRAY3D_SURFACE_LDST };
+    CUDA_RESOURCE_DESC res = { .resType = CU_RESOURCE_TYPE_ARRAY };
+    CUDA_TEXTURE_DESC tex = { .flags = CU_TRSF_NORMALIZED_COORDINATES };
+    uintptr_t v[6] = { 0 };
+
+    OK(cuArray3DCreate((CUarray *)&v[0], &d));
+    OK(cuMipmappedArrayCreate((CUmipmappedArray *)&v[1], &d, 3));
+    res.res.array.hArray = (CUarray)v[0];
+    OK(cuTexObjectCreate((CUtexObject *)&v[2], &res, &tex, NULL));
+    OK(cuSurfObjectCreate((CUsurfObject *)&v[3], &res));
+    OK(cuModuleGetTexRef((CUtexref *)&v[4], module, "tex"));
+    OK(cuModuleGetSurfRef((CUsurfref *)&v[5], module, "surf"));
+    for (unsigned i = 0; i < COUNT(v); i++)
+        note(handle, &handles, v[i]);
+}
+
 /* Something alive of every kind. */
 static void provide(void)
 {
@@ -406,7 +340,9 @@ static void provide(void)
     OK(cuGraphInstantiateWithFlags((CUgraphExec *)&v[10], (CUgraph)v[6], 0));
     for (unsigned i = 0; i < 11; i++)
         note(handle, &handles, v[i]);
-    note(device, &devices, sim_alloc(4096));
+    provide_textures(s.module);
+    first = sim_alloc(4096);
+    note(device, &devices, first);
     note(device, &devices, sim_alloc(100));
 }
 
@@ -433,7 +369,7 @@ static void nothing_thrown_is_a_crash(void **unused)
 
     (void)unused;
     trace = setting("FGS_THROW_TRACE", 0);
-    cfg.memory = 1 << 20;
+    cfg.memory = MEMORY;
     cfg.sms = 2;
     cfg.threads = 1;
     cfg.limit = 100000;
