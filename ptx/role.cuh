@@ -38,11 +38,14 @@ static __device__ fgs::u64 tile_of(const fgs::u32 *table,
     return tile;
 }
 
-/* x times the ue8m0 scale s, 2^(s - 127), rounded once. */
+/* x times the ue8m0 scale s, 2^(s - 127), rounded once; 0xff is a NaN: who does
+ * not wait for scales may find one. */
 static __device__ float times_power(fgs::u32 x, fgs::u32 s)
 {
+    const fgs::u32 power = s ? s << 23 : 0x00400000;
+
     return fgs::mul_rn(__uint_as_float(x),
-                       __uint_as_float(s ? s << 23 : 0x00400000));
+                       __uint_as_float(s == 0xff ? 0x7fffffff : power));
 }
 
 /* All threads, extra time for trials: p_work_ns, and of p_spread_ns the part
