@@ -82,14 +82,10 @@ static struct fgs__sim_texture *surface_of(struct fgs__sim_warp *w,
 {
     uint64_t handle = ((const uint64_t *)fgs__sim_at(w,
                                                      i->op[OP_OBJECT]))[lane];
-    struct fgs__sim_texture *t = fgs__sim_object(w, handle, true);
+    struct fgs__sim_texture *t = fgs__sim_object(w, i, lane, handle, true);
 
-    if (!t) {
-        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
-                            "0x%llx is no surface object of this context",
-                            (unsigned long long)handle);
+    if (!t)
         return NULL;
-    }
     if (t->dims == (i->aux[AUX_GEOMETRY] & FGS__SIM_DIMS) &&
         t->layered == !!(i->aux[AUX_GEOMETRY] & FGS__SIM_LAYERED))
         return t;

@@ -22,28 +22,32 @@ enum {
 /* The object of a lane's handle.  A reference is a variable that holds it: a
  * register with its address does as well (ISA 5.3.1).  What the driver's calls
  * bound to a reference is the launch's. */
-struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
-                                         uint64_t handle, bool surface)
+static struct fgs__sim_texture *find(struct fgs__sim_warp *w, uint64_t handle)
 {
-    struct fgs__sim_texture *t;
     const char *at;
 
     for (struct fgs__sim_bound *b = w->block->grid->bound; b; b = b->next)
         if (b->va == handle)
-            return b->t.surface == surface ? &b->t : NULL;
+            return &b->t;
     if (handle >> 40 && (at = fgs__sim_global(w, handle, sizeof handle)))
         memcpy(&handle, at, sizeof handle);
-    t = fgs__sim_texture_find(w->block->grid->ctx, handle);
-    return t && t->surface == surface ? t : NULL;
+    return fgs__sim_texture_find(w->block->grid->ctx, handle);
 }
 
-static const struct fgs__sim_insn *no_object(struct fgs__sim_warp *w,
-                                             const struct fgs__sim_insn *i,
-                                             int lane, uint64_t handle)
+struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
+                                         const struct fgs__sim_insn *i,
+                                         int lane, uint64_t handle,
+                                         bool surface)
 {
-    return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
-                               "0x%llx is no texture object of this context",
-                               (unsigned long long)handle);
+    struct fgs__sim_texture *t = find(w, handle);
+
+    if (t && t->surface == surface)
+        return t;
+    fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, lane,
+                        "0x%llx is no %s object of this context",
+                        (unsigned long long)handle,
+                        surface ? "surface" : "texture");
+    return NULL;
 }
 
 /* The instruction's shape must be the object's. */
@@ -116,12 +120,13 @@ static const struct fgs__sim_insn *run_tex(struct fgs__sim_warp *w,
 
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int l = fgs__sim_lane(m);
-        struct fgs__sim_texture *t = fgs__sim_object(w, handle[l], false);
+        struct fgs__sim_texture *t = fgs__sim_object(w, i, l, handle[l],
+                                                     false);
         struct fgs__sim_sample s = { .t = t };
         struct fgs__sim_texel e;
 
         if (!t)
-            return no_object(w, i, l, handle[l]);
+            return NULL;
         if (!fits(t, i->aux[AUX_FACTS]))
             return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, l,
                                        "the texture has another shape than "
@@ -319,11 +324,11 @@ static const struct fgs__sim_insn *run_query(struct fgs__sim_warp *w,
 
     for (uint32_t m = w->exec; m; m &= m - 1) {
         int l = fgs__sim_lane(m);
-        const struct fgs__sim_texture *t = fgs__sim_object(w, handle[l],
-                                                           surface);
+        const struct fgs__sim_texture *t =
+            fgs__sim_object(w, i, l, handle[l], surface);
 
         if (!t)
-            return no_object(w, i, l, handle[l]);
+            return NULL;
         ((uint32_t *)fgs__sim_at(w, i->op[OP_RESULT]))[l] =
             answer(t, i->src->mod[FGS__G_QUERY],
                    i->op[OP_LOD] == FGS__SIM_NOREF

@@ -104,12 +104,16 @@ bool fgs__sim_sample(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
 /* ----------------------------------------------------------- tex_insn.c -- */
 
 struct fgs__sim_decoder;
+struct fgs__sim_insn;
 struct fgs__ptx_operand;
 struct fgs__ptx_insn;
 
-/* The object of a handle, a surface or a texture; NULL = none. */
+/* The object of a lane's handle, a surface or a texture; NULL = none, after a
+ * fault. */
 struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
-                                         uint64_t handle, bool surface);
+                                         const struct fgs__sim_insn *i,
+                                         int lane, uint64_t handle,
+                                         bool surface);
 /* [object, ...]: a place with handles, or with the address of one. */
 bool fgs__sim_ref_object(struct fgs__sim_decoder *d,
                          const struct fgs__ptx_operand *o, fgs__sim_ref *out);
