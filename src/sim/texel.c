@@ -4,9 +4,10 @@
  * every format and read mode, and tld4.a of two components as well.
  */
 #include "sim/texture.h"
+#include "base/compat.h"
 #include "sim/half.h"
 
-static uint32_t raw_of(const char *from, unsigned bytes)
+static FGS__DEVICE_MEMORY uint32_t raw_of(const char *from, unsigned bytes)
 {
     uint32_t v = 0;
     uint16_t h;
@@ -94,21 +95,24 @@ static uint32_t narrowed(unsigned format, uint32_t v)
     }
 }
 
+FGS__DEVICE_MEMORY void fgs__sim_texel_put(const struct fgs__sim_texture *t,
+                                           char *to, unsigned k, uint32_t raw)
+{
+    unsigned bytes = t->element / t->channels;
+    uint8_t b = (uint8_t)raw;
+    uint16_t h = (uint16_t)raw;
+
+    if (bytes == 1)
+        memcpy(to + k, &b, sizeof b);
+    else if (bytes == 2)
+        memcpy(to + 2 * k, &h, sizeof h);
+    else
+        memcpy(to + 4 * k, &raw, sizeof raw);
+}
+
 void fgs__sim_texel_write(const struct fgs__sim_texture *t, char *to,
                           const uint32_t *v, unsigned count)
 {
-    unsigned bytes = t->element / t->channels;
-
-    for (unsigned k = 0; k < t->channels && k < count; k++) {
-        uint32_t raw = narrowed(t->format, v[k]);
-        uint8_t b = (uint8_t)raw;
-        uint16_t h = (uint16_t)raw;
-
-        if (bytes == 1)
-            memcpy(to + k, &b, sizeof b);
-        else if (bytes == 2)
-            memcpy(to + 2 * k, &h, sizeof h);
-        else
-            memcpy(to + 4 * k, &raw, sizeof raw);
-    }
+    for (unsigned k = 0; k < t->channels && k < count; k++)
+        fgs__sim_texel_put(t, to, k, narrowed(t->format, v[k]));
 }

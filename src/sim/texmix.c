@@ -133,20 +133,9 @@ static uint32_t as_raw(const struct fgs__sim_texture *t, float x)
 void fgs__sim_texel_border(const struct fgs__sim_texture *t,
                            struct fgs__sim_texel *out)
 {
-    unsigned bytes = t->element / t->channels;
     char element[16] = { 0 };
 
-    for (unsigned k = 0; k < t->channels; k++) {
-        uint32_t raw = as_raw(t, t->tex.borderColor[k]);
-        uint16_t h = (uint16_t)raw;
-        uint8_t b = (uint8_t)raw;
-
-        if (bytes == 1)
-            memcpy(element + k, &b, sizeof b);
-        else if (bytes == 2)
-            memcpy(element + 2 * k, &h, sizeof h);
-        else
-            memcpy(element + 4 * k, &raw, sizeof raw);
-    }
+    for (unsigned k = 0; k < t->channels; k++)
+        fgs__sim_texel_put(t, element, k, as_raw(t, t->tex.borderColor[k]));
     fgs__sim_texel_read(t, element, out);
 }

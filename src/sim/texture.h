@@ -68,6 +68,9 @@ struct fgs__sim_texel {
 /* An element as a texture reads it. */
 void fgs__sim_texel_read(const struct fgs__sim_texture *t, const char *from,
                          struct fgs__sim_texel *out);
+/* Component k of an element, of its size. */
+void fgs__sim_texel_put(const struct fgs__sim_texture *t, char *to, unsigned k,
+                        uint32_t raw);
 /* An element from 32-bit components, of which those it lacks are dropped. */
 void fgs__sim_texel_write(const struct fgs__sim_texture *t, char *to,
                           const uint32_t *v, unsigned count);
