@@ -178,8 +178,12 @@ static __device__ bool consume(PARAMS, fgs::u64 item, fgs::u32 &again)
 
 /* A loop or a join keeps more in registers: left to itself ptxas takes 32 and
  * spills.  So many blocks an SM are meant to fit, of 48 registers a thread, or
- * 64. */
-#if WITH_LOOP || WITH_JOIN
+ * 64.  A loop of a join is told engine.def's number itself: four blocks would
+ * leave it 64, and of more than 1024 threads an SM ptxas takes no word for
+ * sm_107a. */
+#if WITH_LOOP && WITH_JOIN
+#define BOUNDS __maxnreg__(56)
+#elif WITH_LOOP || WITH_JOIN
 #define REGISTERS_OF_LOOP (fgs::engine_is<engine>::bulk ? 64 : 48)
 #define BLOCKS_OF_LOOP (65536 / REGISTERS_OF_LOOP / THREADS)
 #define BOUNDS                                                                 \

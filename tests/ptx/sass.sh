@@ -64,6 +64,18 @@ grep -q "^good  scale_produce f32 persistent sm_90" "$out/forms" &&
     ! grep "^good" "$out/forms" | grep -qv " persistent " &&
     ok "all of one form" || not_ok "all of one form" "$(tail -n 3 "$out/forms")"
 
+# `--all` takes twins in the form that they launch by themselves; the form that
+# takes any grid keeps more registers.
+for target in sm_90 sm_107a; do
+    "$fgs" sass --check --all --language cuda --element f32 --target $target \
+        --persistent > "$out/forms" 2>&1
+    grep -q "^good  plain_scaled_join f32 persistent cuda $target" \
+        "$out/forms" && grep -q " kernels checked, 0 rules broken" \
+        "$out/forms" && ok "persistent twins for $target" ||
+        not_ok "persistent twins for $target" \
+            "$(grep -A 2 '^BAD' "$out/forms"; tail -n 1 "$out/forms")"
+done
+
 # The wrong kernels go to the assembler in one text an element, their entries'
 # names are STEM__RULE_LINE; with them each text as it is, which breaks nothing.
 wrong=tests/ptx/sass.tbl
