@@ -414,6 +414,14 @@ $(B)/plain_%: tests/fuzz/fuzz_%.c tests/fuzz/plain.c $(B)/libfgs.a
 	$(call say,CC,$<)
 	$(Q)$(fuzz_c)
 
+# Statements of the opcodes SWEEP (patterns), ptxas against fgs check; options
+# in SWEEP_ARGS, see tests/ptx/sweep/sweep.py.
+SWEEP = *
+SWEEP_ARGS =
+sweep: $(B)/fgs
+	$(Q)FGS='$(abspath $(B)/fgs)' TC='$(TC)' \
+	    python3 tests/ptx/sweep/sweep.py $(SWEEP_ARGS) $(SWEEP:%='%')
+
 # CUB's DeviceHistogram for `fgs bench histogram`, with the runtime inside; for
 # the machine code of CUB_ARCH.
 CUB_ARCH = sm_90
@@ -497,6 +505,7 @@ help:
 	  'make check      every test that needs no GPU' \
 	  'make check-gpu  every test on the first real device' \
 	  'make check-clients  cuda-python and Numba on the drop-in library' \
+	  'make sweep      statements of the opcodes SWEEP, ptxas against fgs check' \
 	  'make fuzz       damaged texts and images, FUZZ_S seconds each (clang)' \
 	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
   'make cub        CUB'"'"'s histogram for fgs bench histogram (nvcc)' \
@@ -513,7 +522,7 @@ help:
 	  sed 's| \*/$$||; s| |\t|' | while IFS="$$(printf '\t')" read -r f t; do \
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
-.PHONY: all unit run example check check-gpu check-clients fuzz \
+.PHONY: all unit run example check check-gpu check-clients fuzz sweep \
         fuzz-run fuzz-build toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests modules cub
 .SECONDARY:
