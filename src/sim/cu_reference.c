@@ -78,10 +78,13 @@ void fgs__sim_bound_free(const fgs_allocator *a, struct fgs__sim_bound *b)
     }
 }
 
-/* False = nothing a kernel could read: no format, an array that is gone. */
-static bool bind(const struct fgs__sim_reference *ref,
-                 struct fgs__sim_texture *t)
+/* An error of its own = nothing a kernel could read: no format, an array that
+ * is gone. */
+static CUresult bind(const struct fgs__sim_reference *ref,
+                     struct fgs__sim_texture *t)
 {
+    CUresult r;
+
     CUDA_RESOURCE_DESC res = ref->res;
 
     if (res.resType == CU_RESOURCE_TYPE_LINEAR) {
@@ -90,12 +93,13 @@ static bool bind(const struct fgs__sim_reference *ref,
     }
     t->ctx = ref->ctx;
     t->surface = ref->surface;
-    return !fgs__sim_texture_bind(ref->ctx, t, &res) &&
-        (ref->surface || !fgs__sim_texture_sampler(t, &ref->tex));
+    r = fgs__sim_texture_bind(ref->ctx, t, &res);
+    return r || ref->surface ? r : fgs__sim_texture_sampler(t, &ref->tex);
 }
 
 /* One that is not bound is an object that is none to the kernel that uses it;
- * others of the module do not mind. */
+ * others of the module do not mind.  What is read in no known way refuses the
+ * launch. */
 CUresult fgs__sim_references_bind(const struct fgs__sim_module *m,
                                   struct fgs__sim_bound **out)
 {
@@ -104,14 +108,18 @@ CUresult fgs__sim_references_bind(const struct fgs__sim_module *m,
     for (const struct fgs__sim_reference *ref = m->ctx->references; ref;
          ref = ref->next) {
         struct fgs__sim_bound *b;
+        CUresult r;
 
         if (ref->module != m || !ref->bound)
             continue;
         b = fgs__zalloc(a, sizeof *b);
         if (!b)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        if (!bind(ref, &b->t)) {
+        r = bind(ref, &b->t);
+        if (r) {
             fgs__free(a, b);
+            if (r == CUDA_ERROR_NOT_SUPPORTED)
+                return r;
             continue;
         }
         b->va = ref->var->address;

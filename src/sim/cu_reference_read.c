@@ -105,21 +105,19 @@ CUresult fgs__sim_cuTexRefGetFilterMode(CUfilter_mode *out, CUtexref handle)
     return fgs__sim_leave(CUDA_SUCCESS);
 }
 
-/* sRGB is not made up here either. */
+/* Those that a reference has; two that are none are let pass (an H200). */
 CUresult fgs__sim_cuTexRefSetFlags(CUtexref handle, unsigned int flags)
 {
     const unsigned known = CU_TRSF_READ_AS_INTEGER |
-        CU_TRSF_NORMALIZED_COORDINATES |
-        CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION;
+        CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
+        CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | 4 | 8;
     struct fgs__sim_reference *ref;
     CUresult r = enter(&ref, handle);
 
     if (r)
         return r;
     if (flags & ~known)
-        return fgs__sim_leave(flags & ~known & ~(unsigned)CU_TRSF_SRGB
-                                  ? CUDA_ERROR_INVALID_VALUE
-                                  : CUDA_ERROR_NOT_SUPPORTED);
+        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     ref->tex.flags = flags;
     return fgs__sim_leave(CUDA_SUCCESS);
 }

@@ -177,6 +177,7 @@ static bool add_level(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
 {
     const struct fgs__sim_level *l = &s->t->level[level];
     struct axis a[3] = { { { 0, 0 }, { false, false }, 0 } };
+    unsigned quad = mix->count ? mix->quad[mix->count - 1] + 1u : 0;
     uint32_t weight[8];
 
     places(s, l, s->t->linear, a);
@@ -186,6 +187,7 @@ static bool add_level(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
             continue;
         if (!fetch(w, s, l, a, k, &mix->of[mix->count]))
             return false;
+        mix->quad[mix->count] = (uint8_t)(quad + k / 4);
         mix->weight[mix->count++] = weight[k];
     }
     return true;

@@ -42,8 +42,11 @@ static uint32_t normalized(unsigned format, uint32_t v)
     }
 }
 
-static uint32_t component(const struct fgs__sim_texture *t, uint32_t v)
+static uint32_t component(const struct fgs__sim_texture *t, unsigned k,
+                          uint32_t v)
 {
+    if (fgs__sim_is_srgb(t, k))
+        return (uint32_t)fgs__sim_srgb[v & 0xff] << 16;
     switch (t->format) {
     case CU_AD_FORMAT_FLOAT:
     case CU_AD_FORMAT_UNSIGNED_INT32:
@@ -67,7 +70,7 @@ void fgs__sim_texel_read(const struct fgs__sim_texture *t, const char *from,
 
     for (unsigned k = 0; k < 4; k++) {
         if (k < t->channels)
-            out->v[k] = component(t, raw_of(from + k * bytes, bytes));
+            out->v[k] = component(t, k, raw_of(from + k * bytes, bytes));
         else
             out->v[k] = 0;
     }

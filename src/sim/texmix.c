@@ -11,8 +11,9 @@
 
 enum { ONE = 256 };            /* the sum of the weights                     */
 
-/* Bits behind the point of a float format, and what a sum has more. */
-enum { F32_BITS = 23, F16_BITS = 10, GUARD = 4 };
+/* Bits behind the point of a float format, and what a sum has more; linear
+ * light is summed as it is in the table and becomes a half. */
+enum { F32_BITS = 23, F16_BITS = 10, GUARD = 4, SRGB_GUARD = 7 - F16_BITS };
 
 /* A sum of products: half an ulp and more goes away from 0. */
 static float rounded(int64_t sum, int scale, int bits, int least)
@@ -33,27 +34,75 @@ static float rounded(int64_t sum, int scale, int bits, int least)
     return (float)(sum < 0 ? -x : x);
 }
 
+/* The point of an element.  Linear light has that of the last of its eight
+ * bytes: hardware keeps a slope and an end for each eight. */
+static int point_of(double x, int guard)
+{
+    const uint16_t *last = &fgs__sim_srgb[7];
+    int e;
+
+    if (guard == SRGB_GUARD) {
+        while ((double)bits_float((uint32_t)*last << 16) < x)
+            last += 8;
+        x = (double)bits_float((uint32_t)*last << 16);
+    }
+    frexp(x, &e);
+    return e - 1;
+}
+
+/* The point of the largest of the elements [from, to); -200 of zeros. */
+static int largest(const struct fgs__sim_mix *m, unsigned k, unsigned from,
+                   unsigned to, int guard)
+{
+    int top = -200, e;
+
+    for (unsigned n = from; n < to; n++) {
+        double x = fabs((double)bits_float(m->of[n].v[k]));
+
+        if (x != 0 && isfinite(x) && (e = point_of(x, guard)) > top)
+            top = e;
+    }
+    return top;
+}
+
 /* Each is cut to some bits behind the point of the largest; then all is
  * exact. */
-static float mix_floats(const struct fgs__sim_mix *m, unsigned k, bool half)
+static float mix_floats(const struct fgs__sim_mix *m, unsigned k, int bits,
+                        int guard)
 {
-    int bits = half ? F16_BITS : F32_BITS, top = -200, e;
+    int top = largest(m, k, 0, m->count, GUARD);
     double plain = 0;
     int64_t sum = 0;
 
-    for (unsigned n = 0; n < m->count; n++) {
-        double x = (double)bits_float(m->of[n].v[k]);
-
-        plain += x;
-        if (x != 0 && isfinite(x) && (frexp(x, &e), e - 1 > top))
-            top = e - 1;
-    }
+    for (unsigned n = 0; n < m->count; n++)
+        plain += (double)bits_float(m->of[n].v[k]);
     if (!isfinite(plain)) /* no number: what a sum would be */
         return plain != plain ? bits_float(0x7fffffff) : (float)plain;
     for (unsigned n = 0; n < m->count; n++)
         sum += (int64_t)trunc(ldexp((double)bits_float(m->of[n].v[k]),
-                                    bits + GUARD - top)) * m->weight[n];
-    return rounded(sum, top - bits - GUARD - 8, bits, half ? -24 : -149);
+                                    bits + guard - top)) * m->weight[n];
+    return rounded(sum, top - bits - guard - 8, bits,
+                   bits == F16_BITS ? -24 : -149);
+}
+
+/* Linear light: the elements of a plane are cut to 7 bits behind the point of
+ * their largest; planes and levels are added as they are. */
+static float mix_srgb(const struct fgs__sim_mix *m, unsigned k)
+{
+    double sum = 0;
+    unsigned from, to;
+
+    for (from = 0; from < m->count; from = to) {
+        double unit;
+
+        for (to = from; to < m->count && m->quad[to] == m->quad[from];)
+            to++;
+        unit = ldexp(1, largest(m, k, from, to, SRGB_GUARD) - 7);
+        for (; from < to; from++)
+            sum += floor((double)bits_float(m->of[from].v[k]) / unit) * unit *
+                m->weight[from];
+    }
+    return rounded((int64_t)ldexp(sum, 30), -38, F16_BITS, -24);
 }
 
 /* Integers of 8 bits are widened to 16, and the result has these. */
@@ -76,7 +125,9 @@ void fgs__sim_texel_mix(const struct fgs__sim_texture *t,
 
         switch (t->format) {
         case CU_AD_FORMAT_UNSIGNED_INT8:
-            x = mix_integers(m, k, 255, 65535);
+            x = fgs__sim_is_srgb(t, k)
+                ? mix_srgb(m, k)
+                : mix_integers(m, k, 255, 65535);
             break;
         case CU_AD_FORMAT_UNSIGNED_INT16:
             x = mix_integers(m, k, 65535, 65535);
@@ -88,7 +139,9 @@ void fgs__sim_texel_mix(const struct fgs__sim_texture *t,
             x = mix_integers(m, k, 32767, 32767);
             break;
         default:
-            x = mix_floats(m, k, t->format == CU_AD_FORMAT_HALF);
+            x = mix_floats(m, k, t->format == CU_AD_FORMAT_HALF ? F16_BITS
+                                                                : F32_BITS,
+                           GUARD);
         }
         out->v[k] = float_bits(x);
     }

@@ -28,6 +28,7 @@ struct fgs__sim_texture {
     uint8_t dims;              /* 1 ... 3, without layers                    */
     bool layered, fetched;     /* fetched: by integers alone (linear)        */
     bool integer;              /* results are integers                       */
+    bool srgb;                 /* see fgs__sim_is_srgb                       */
     bool linear, normalized;
     bool mipmapped;            /* whose coordinates are always normalized    */
     uint32_t layers;           /* at least 1                                 */
@@ -65,6 +66,14 @@ struct fgs__sim_warp;
 struct fgs__sim_texel {
     uint32_t v[4];
 };
+/* Of two or four components the last one is none. */
+static inline bool fgs__sim_is_srgb(const struct fgs__sim_texture *t,
+                                    unsigned k)
+{
+    return t->srgb && (k + 1 < t->channels || t->channels == 1);
+}
+/* The upper half of a float. */
+extern const uint16_t fgs__sim_srgb[256];
 /* An element as a texture reads it. */
 void fgs__sim_texel_read(const struct fgs__sim_texture *t, const char *from,
                          struct fgs__sim_texel *out);
@@ -83,6 +92,7 @@ void fgs__sim_texel_border(const struct fgs__sim_texture *t,
 struct fgs__sim_mix {
     unsigned count;
     uint32_t weight[16];
+    uint8_t quad[16];          /* which four of a plane                      */
     struct fgs__sim_texel of[16];
 };
 void fgs__sim_texel_mix(const struct fgs__sim_texture *t,

@@ -315,8 +315,10 @@ static void wrong_calls_are_refused(void **state)
     CU(cuTexRefSetAddressMode(tex, -1, 0), ERROR_INVALID_VALUE);
     CU(cuTexRefSetAddressMode(tex, 0, 4), ERROR_INVALID_VALUE);
     CU(cuTexRefSetFilterMode(tex, 2), ERROR_INVALID_VALUE);
-    CU(cuTexRefSetFlags(tex, 4), ERROR_INVALID_VALUE);
-    CU(cuTexRefSetFlags(tex, CU_TRSF_SRGB), ERROR_NOT_SUPPORTED);
+    CU(cuTexRefSetFlags(tex, CU_TRSF_SEAMLESS_CUBEMAP), ERROR_INVALID_VALUE);
+    CU(cuTexRefSetFlags(tex, 0x80), ERROR_INVALID_VALUE);
+    OK(cuTexRefSetFlags(tex, CU_TRSF_SRGB));
+    OK(cuTexRefSetFlags(tex, 0));
     CU(cuTexRefGetAddress(&ptr, tex), ERROR_INVALID_VALUE);
     CU(cuTexRefDestroy(tex), ERROR_INVALID_VALUE);
     CU(cuParamSetTexRef(sim_func(&s, "line"), 0, tex), ERROR_INVALID_VALUE);

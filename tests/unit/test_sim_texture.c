@@ -104,14 +104,25 @@ static void filtered_signed_bytes_are_near_the_text(void **state)
     }
 }
 
-static void bytes_of_srgb_are_refused(void **state)
+static void light_of_an_unknown_sum_is_refused(void **state)
 {
-    const struct texture_case *c = texture_cases;
+    struct texture_case c = texture_cases[0];
+    CUDA_RESOURCE_DESC res = { .resType = CU_RESOURCE_TYPE_ARRAY };
+    CUDA_TEXTURE_DESC tex = { .flags = SRGB };
+    CUtexObject t;
+    struct object o;
 
     (void)state;
-    while (!(c->flags & SRGB))
-        c++;
-    assert_int_equal(read_row(c), CUDA_ERROR_NOT_SUPPORTED);
+    assert_int_equal(make(&s, &c, &o), 0);
+    res.res.array.hArray = o.array;
+    tex.addressMode[0] = CU_TR_ADDRESS_MODE_BORDER;
+    tex.borderColor[1] = 1; /* a component that the array lacks */
+    assert_int_equal(s.call.texture(&t, &res, &tex, NULL), 0);
+    assert_int_equal(s.call.no_texture(t), 0);
+    tex.borderColor[0] = 1;
+    assert_int_equal(s.call.texture(&t, &res, &tex, NULL),
+                     CUDA_ERROR_NOT_SUPPORTED);
+    unmake(&s, &c, &o);
 }
 
 /* Not for a slip of the text: the log says why. */
@@ -186,7 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_bits_are_those_of_a_gpu),
         cmocka_unit_test(filtered_signed_bytes_are_near_the_text),
-        cmocka_unit_test(bytes_of_srgb_are_refused),
+        cmocka_unit_test(light_of_an_unknown_sum_is_refused),
         cmocka_unit_test(what_is_not_executed_is_not_loaded),
         cmocka_unit_test(descriptors_are_judged_as_by_a_gpu),
         cmocka_unit_test(wrong_kernels_end_as_on_a_gpu),
