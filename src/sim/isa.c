@@ -17,6 +17,11 @@
                             struct fgs__sim_insn *);
 FGS__SIM_LEVELED(DECLARE)
 
+/* make LEVELS=base leaves the others out. */
+#if defined __x86_64__ && !defined FGS__ISA_PLAIN
+#define WIDE
+#endif
+
 static atomic_int limit = FGS__ISA_AVX512, knob = FGS__ISA_AVX512;
 
 void fgs__sim_isa_limit(enum fgs__sim_isa most)
@@ -31,7 +36,7 @@ void fgs__sim_isa_knob(uint32_t vectors)
 
 enum fgs__sim_isa fgs__sim_isa_now(void)
 {
-#ifdef __x86_64__
+#ifdef WIDE
     int most = atomic_load(&limit);
 
     if (most > atomic_load(&knob))
@@ -48,7 +53,7 @@ enum fgs__sim_isa fgs__sim_isa_now(void)
     return FGS__ISA_BASE;
 }
 
-#ifdef __x86_64__
+#ifdef WIDE
 #define PICK(exec)                                                             \
     bool fgs__sim_sel_##exec(struct fgs__sim_decoder *d,                       \
                              const struct fgs__ptx_insn *src,                  \
@@ -155,14 +160,14 @@ FGS__SIM_NEARED(PICK_NEAR)
         fgs__sim_line_store_##level, fgs__sim_near_load_##level,               \
         fgs__sim_near_store_##level, fgs__sim_splat_##level};
 SHAPES(base)
-#ifdef __x86_64__
+#ifdef WIDE
 SHAPES(avx2)
 SHAPES(avx512)
 #endif
 
 const struct fgs__sim_shapes *fgs__sim_shapes_now(void)
 {
-#ifdef __x86_64__
+#ifdef WIDE
     if (fgs__sim_isa_now() == FGS__ISA_AVX512)
         return &shapes_avx512;
     if (fgs__sim_isa_now() == FGS__ISA_AVX2)
