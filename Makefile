@@ -45,10 +45,13 @@ SAN_1      = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 SAN_thread = -fsanitize=thread
 SAN_fuzz   = -fsanitize=fuzzer-no-link,address,undefined \
              -fno-sanitize-recover=undefined
+# afl-clang-fast brings its own coverage.
+SAN_afl    = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 SAN_C      = $(SAN_$(SAN))
 B_1        = /asan
 B_thread   = /tsan
 B_fuzz     = /fuzz
+B_afl      = /afl
 B          = $(BUILD)$(B_$(SAN))
 
 # EXTRA: flags of single objects, as target-specific variables.
@@ -63,8 +66,10 @@ LIBS  = -ldl -lpthread -lm
 # hot ones for near operands, too (src/sim/lanes.h); src/sim/isa.c picks one at
 # run time.
 LANES  = $(wildcard src/sim/exec_*.c)
-LEVELS = base $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
-LANE_C = $(if $(filter fuzz,$(SAN)),-O1,-O3) -fno-math-errno -fno-trapping-math -Wno-pass-failed
+# Instrumented for afl-fuzz they take very long to compile; there it is one.
+WIDE   = $(if $(filter afl,$(SAN)),,avx2 avx512)
+LEVELS = base $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),$(WIDE))
+LANE_C = $(if $(filter fuzz afl,$(SAN)),-O1,-O3) -fno-math-errno -fno-trapping-math -Wno-pass-failed
 LANE_avx2   = -mavx2 -mfma -mbmi -mbmi2 -mlzcnt -mpopcnt
 LANE_avx512 = $(LANE_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
               -mprefer-vector-width=512
@@ -142,6 +147,7 @@ $(B)/src/%.$(1).o: src/%.c $(B)/flags
 	    -DFGS__ISA=_$(1) $$(FLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach l,$(LEVELS) $(NEARS),$(eval $(call lane_rule,$(l))))
+$(B)/src/sim/isa.o: EXTRA = $(if $(NEARS),,-DFGS__ISA_PLAIN)
 
 # The kernels' text as C arrays, and what NVRTC includes.
 EMBED = $(PTX) $(sort $(wildcard ptx/*.cu ptx/*.cuh)) $(filter %.cuh,$(PUBLIC)) $(DEVICE)
@@ -385,10 +391,11 @@ check-clients: $(DROPIN)
 # Each target of tests/fuzz for FUZZ_S seconds, by clang's libFuzzer, with
 # what it found before; fuzz_NAME.corpus keeps that.  One alone, for long:
 # make fuzz FUZZ=run FUZZ_S=3600.  plain_NAME takes files, or one text on its
-# standard input: afl-fuzz runs it, as does who has a text that crashed.
+# standard input, for who has a text that crashed.  `make afl` is the same by
+# AFL++, which starts from the least part of the seeds.
 FUZZ_S ?= 60
 FUZZ_run  = tests/ptx/run
-FUZZ_npy  = tests/fuzz/npy
+$(foreach f,image jit knob map npy,$(eval FUZZ_$f = tests/fuzz/$f))
 FUZZ_load = tests/ptx/run tests/ptx/accept tests/ptx/refuse
 fuzz:
 	+$(Q)$(MAKE) --no-print-directory CC=clang SAN=fuzz FUZZ='$(FUZZ)' fuzz-run
@@ -399,6 +406,25 @@ fuzz-run: fuzz-build
 	    -rss_limit_mb=4096 -close_fd_mask=3 -artifact_prefix=$(B)/crash_$f- \
 	    $(addprefix -dict=,$(wildcard tests/fuzz/$f.dict)) \
 	    $(B)/fuzz_$f.corpus $(FUZZ_$f) &&) :
+afl:
+	+$(Q)$(MAKE) --no-print-directory CC=afl-clang-fast SAN=afl FUZZ='$(FUZZ)' afl-run
+FUZZ_PTX = load run jit
+afl-build: $(foreach f,$(FUZZ),$(B)/plain_$f $(B)/$f.seeds) $(B)/words.so \
+           $(FUZZ_PTX:%=$(B)/%.dict) $(B)/npy.dict
+afl-run: afl-build
+	$(Q)bad=0; for f in $(FUZZ); do \
+	    sh tests/fuzz/afl.sh $(B) $(FUZZ_S) $$f || bad=1; done; exit $$bad
+$(FUZZ:%=$(B)/%.seeds): $(B)/%.seeds: $(B)/plain_%
+	$(Q)sh tests/fuzz/seeds.sh $< $@ $(FUZZ_$*)
+$(B)/npy.dict: tests/fuzz/npy.dict
+	$(Q)cp $< $@
+$(FUZZ_PTX:%=$(B)/%.dict): tests/fuzz/words.h src/ptx/words.h \
+    $(wildcard src/ptx/*.def)
+	$(Q)clang -E -P -Isrc -Iinclude $< | \
+	    sed '1,/FROM_HERE/d; s/"\([.%]\)" "/"\1/g' | grep -o '"[^"]*"' | sort -u > $@
+$(B)/words.so: tests/fuzz/afl_words.c tests/fuzz/mutate.c
+	$(call say,CC,$<)
+	$(Q)clang $(INNER) -fvisibility=default -shared -o $@ $^
 fuzz_c = mkdir -p $(@D) && $(CC) $(INNER) -Itests/unit -Itools $(FLAGS) \
          -MMD -MP -MF $@.d -o $@ $(filter %.c %.o,$^) $(B)/libfgs.a $(LIBS) \
          $(LINK)
@@ -507,6 +533,7 @@ help:
 	  'make check-clients  cuda-python and Numba on the drop-in library' \
 	  'make sweep      statements of the opcodes SWEEP, ptxas against fgs check' \
 	  'make fuzz       damaged texts and images, FUZZ_S seconds each (clang)' \
+	  'make afl        the same by afl-fuzz (AFL++)' \
 	  'make modules    CUDA C++ of tests/modules into PTX and cubins' \
   'make cub        CUB'"'"'s histogram for fgs bench histogram (nvcc)' \
 	  'make example    an application that embeds the library (NVRTC)' \
@@ -523,7 +550,8 @@ help:
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
 .PHONY: all unit run example check check-gpu check-clients fuzz sweep \
-        fuzz-run fuzz-build toolchain install uninstall clean help FORCE \
+        fuzz-run fuzz-build afl afl-run afl-build \
+        toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests modules cub
 .SECONDARY:
 -include $(DEPS)
