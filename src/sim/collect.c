@@ -1,7 +1,12 @@
 /* collect.c -- match.sync and redux.sync over the lanes that meet */
 #include "sim/meet.h"
 
-enum { OP_D, OP_P, OP_A, OP_MASK };
+enum {
+    OP_D = FGS__SIM_COLLECT_D,
+    OP_P = FGS__SIM_COLLECT_P,
+    OP_A = FGS__SIM_COLLECT_A,
+    OP_MASK = FGS__SIM_COLLECT_MASK
+};
 enum { AUX_MOD, AUX_TYPE };
 
 static uint32_t mask_of(const struct fgs__sim_warp *w,
@@ -186,29 +191,9 @@ static const struct fgs__sim_insn *run_match(struct fgs__sim_warp *w,
     return run_meet(w, i, meet_match);
 }
 
-/* All 32 lanes together, of integers. */
-static void redux_whole(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+const struct fgs__sim_insn *fgs__sim_redux_meet(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i)
 {
-    const uint32_t *v = fgs__sim_at(w, i->op[OP_A]);
-    uint32_t *d = fgs__sim_at(w, i->op[OP_D]);
-    uint32_t result = v[0];
-    int lane;
-
-    for (lane = 1; lane < 32; lane++)
-        result = join(i->aux[AUX_MOD], i->aux[AUX_TYPE] == FGS__T_S32, result,
-                      v[lane]);
-    for (lane = 0; lane < 32; lane++)
-        d[lane] = result;
-}
-
-static const struct fgs__sim_insn *run_redux(struct fgs__sim_warp *w,
-                                             const struct fgs__sim_insn *i)
-{
-    if (i->aux[AUX_TYPE] != FGS__T_F32 &&
-        fgs__sim_meets_whole(w, i->op[OP_MASK])) {
-        redux_whole(w, i);
-        return i + 1;
-    }
     return run_meet(w, i, meet_redux);
 }
 
@@ -232,7 +217,9 @@ bool fgs__sim_sel_collect(struct fgs__sim_decoder *d,
     out->op[OP_A] = fgs__sim_ref_of(d, &o[1], t);
     out->op[OP_MASK] = fgs__sim_ref_of(d, &o[2], FGS__T_U32);
     out->blocks = true;
-    out->run = src->op == FGS__OP_REDUX ? run_redux : run_match;
+    out->run = src->op != FGS__OP_REDUX ? run_match
+        : t == FGS__T_F32 ? fgs__sim_redux_meet
+        : fgs__sim_redux_run(out->aux[AUX_MOD], t == FGS__T_S32);
     return out->op[OP_D] != FGS__SIM_NOREF && out->op[OP_A] != FGS__SIM_NOREF &&
         out->op[OP_MASK] != FGS__SIM_NOREF;
 }

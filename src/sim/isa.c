@@ -1,6 +1,8 @@
 /* isa.c -- pick the handlers of the widest vectors that this CPU has */
 #include "sim/exec.h"
 #include "sim/isa.h"
+#include "sim/line.h"
+#include "sim/meet.h"
 
 #define NAME2(exec, level) fgs__sim_sel_##exec##_##level
 #define NAME(exec, level)  NAME2(exec, level)
@@ -144,6 +146,9 @@ FGS__SIM_DISTANT(PICK)
 FGS__SIM_NEARED(PICK_NEAR)
 
 #define SHAPES(level)                                                          \
+    fgs__sim_fn fgs__sim_line_run_##level(const struct fgs__sim_line_form *f); \
+    fgs__sim_fn fgs__sim_shfl_run_##level(unsigned mode);                      \
+    fgs__sim_fn fgs__sim_redux_run_##level(unsigned mod, bool sign);           \
     int fgs__sim_shape_##level(const uint64_t *, uint64_t);                    \
     int fgs__sim_offsets_##level(const uint32_t *, uint32_t, uint32_t,         \
                                  uint32_t, uint32_t *);                        \
@@ -175,3 +180,28 @@ const struct fgs__sim_shapes *fgs__sim_shapes_now(void)
 #endif
     return &shapes_base;
 }
+
+/* What other selectors ask for. */
+#ifdef __x86_64__
+#define PICK_RUN(name, params, args)                                           \
+    fgs__sim_fn name params                                                    \
+    {                                                                          \
+        switch (fgs__sim_isa_now()) {                                          \
+        case FGS__ISA_AVX512:                                                  \
+            return name##_avx512 args;                                         \
+        case FGS__ISA_AVX2:                                                    \
+            return name##_avx2 args;                                           \
+        default:                                                               \
+            return name##_base args;                                           \
+        }                                                                      \
+    }
+#else
+#define PICK_RUN(name, params, args)                                           \
+    fgs__sim_fn name params                                                    \
+    {                                                                          \
+        return name##_base args;                                               \
+    }
+#endif
+PICK_RUN(fgs__sim_line_run, (const struct fgs__sim_line_form *f), (f))
+PICK_RUN(fgs__sim_shfl_run, (unsigned mode), (mode))
+PICK_RUN(fgs__sim_redux_run, (unsigned mod, bool sign), (mod, sign))

@@ -153,8 +153,8 @@ static void extend(void *reg, unsigned reg_size, const void *raw, unsigned size,
     }
 }
 
-static const struct fgs__sim_insn *run_ld(struct fgs__sim_warp *w,
-                                          const struct fgs__sim_insn *i)
+const struct fgs__sim_insn *fgs__sim_ld_any(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
 {
     uint32_t facts = i->aux[AUX_FACTS], widths = i->aux[AUX_WIDTHS];
     unsigned size = facts >> SIZE_SHIFT & 7;
@@ -184,42 +184,25 @@ static const struct fgs__sim_insn *run_ld(struct fgs__sim_warp *w,
     return i + 1;
 }
 
-/* A weak load of a full warp from neighbours. */
-static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
-                                            const struct fgs__sim_insn *i)
-{
-    unsigned count = i->aux[AUX_FACTS] & COUNT_MASK;
-    unsigned size = i->aux[AUX_FACTS] >> SIZE_SHIFT & 7;
-    uint32_t bytes = 32 * i->aux[FGS__SIM_AUX_BYTES];
-    char *from = fgs__sim_line_find(w, i);
-    void *reg[4];
-
-    if (!from)
-        return run_ld(w, i);
-    for (unsigned n = 0; n < count; n++)
-        reg[n] = fgs__sim_at(w, i->op[n]);
-    fgs__sim_line_hint(from + bytes, bytes);
-    w->sm->shapes->line_load[__builtin_ctz(count)][size](reg, from);
-    fgs__sim_warp_delay(w, FGS__SIM_GLOBAL_PS);
-    return i + 1;
-}
-
-/* A full warp in its block's shared memory. */
+/* A warp in its block's shared memory.  Of one that runs in part all lanes are
+ * read, which is no access of theirs. */
 static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
     uint32_t facts = i->aux[AUX_FACTS], off[32];
     unsigned count = facts & COUNT_MASK, size = facts >> SIZE_SHIFT & 7;
     const struct fgs__sim_shapes *s = w->sm->shapes;
+    bool whole = w->exec == UINT32_MAX;
     char *memory = (char *)w->block->shared;
     struct fgs__sim_access acc;
+    FGS__ALIGN(64) fgs__chunk raw[4][32];
     void *reg[4];
     int shape = fgs__sim_near_find(w, i, off);
 
     if (shape < 0)
-        return run_ld(w, i);
+        return fgs__sim_ld_any(w, i);
     for (unsigned n = 0; n < count; n++)
-        reg[n] = fgs__sim_at(w, i->op[n]);
+        reg[n] = whole ? fgs__sim_at(w, i->op[n]) : raw[n];
     if (shape == FGS__SIM_SAME) {
         acc.shape = FGS__SIM_SAME;
         acc.lane[0] = memory + off[0];
@@ -230,6 +213,8 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
     } else {
         s->near_load[__builtin_ctz(count)][size](reg, memory, off);
     }
+    for (unsigned n = 0; !whole && n < count; n++)
+        extend(fgs__sim_at(w, i->op[n]), size, raw[n], size, false, w->exec);
     if (facts & ACQUIRE)
         atomic_thread_fence(memory_order_acquire);
     fgs__sim_warp_delay(w, FGS__SIM_SHARED_PS);
@@ -312,7 +297,7 @@ static bool decode_dst(struct fgs__sim_decoder *d,
     return true;
 }
 
-/* Registers as wide as the type, none left out. */
+/* Registers of that size, none left out. */
 static bool full_width(const struct fgs__sim_insn *out, unsigned count,
                        unsigned size)
 {
@@ -355,10 +340,15 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
                         unsigned size)
 {
     uint32_t facts = out->aux[AUX_FACTS];
+    struct fgs__sim_line_form form = {
+        false, facts & SIGNED, (uint8_t)count, (uint8_t)size,
+        (uint8_t)(out->aux[AUX_WIDTHS] & 7)};
+    fgs__sim_fn run;
 
-    if (!full_width(out, count, size))
+    if (!full_width(out, count, form.reg))
         return;
-    if (fgs__sim_near_moves(count, size) && fgs__sim_near_takes(out)) {
+    if (form.reg == size && fgs__sim_near_moves(count, size) &&
+        fgs__sim_near_takes(out)) {
         out->run = run_near;
         return;
     }
@@ -367,8 +357,9 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
         return;
     if ((out->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_SPACE_MASK) == FGS__SIM_PARAM)
         return;
-    if (fgs__sim_line_moves(count, size) && fgs__sim_line_takes(out))
-        out->run = run_line;
+    run = fgs__sim_line_run(&form);
+    if (run && fgs__sim_line_takes(out))
+        out->run = run;
 }
 
 /* Those of caches and evictions have no effect on what is loaded. */
@@ -402,7 +393,7 @@ bool fgs__sim_sel_ld(struct fgs__sim_decoder *d,
                         n, size, out))
             return false;
     out->aux[AUX_FACTS] = facts;
-    out->run = run_ld;
+    out->run = fgs__sim_ld_any;
     if (take_param(d, &src->operand[1], count, size, out))
         return true;
     if (!fgs__sim_access_decode(d, src, &src->operand[1], count << size, out))

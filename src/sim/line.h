@@ -1,32 +1,36 @@
 /* line.h -- a whole warp at neighbouring addresses of global memory
  *
- * The fast way of ld and st: their selectors choose a mover for a form that has
- * one, and the handler asks fgs__sim_line_find each time.
+ * The fast way of ld and st: their selectors choose a handler for a form that
+ * has one (exec_line.c), which leaves to the handler of any addresses what is
+ * not so.
  */
 #ifndef FGS_SIM_LINE_H
 #define FGS_SIM_LINE_H
 
 #include "sim/access.h"
 
-/* Has a form a mover?  The same on each level. */
-static inline bool fgs__sim_line_moves(unsigned count, unsigned size)
-{
-    return fgs__sim_shapes_now()->line_load[__builtin_ctz(count)][size];
-}
+/* A weak ld or st of `count` components of 1 << size bytes from or to
+ * registers of 1 << reg bytes; chunks (size 4) may be strong. */
+struct fgs__sim_line_form {
+    bool store, sign;
+    uint8_t count, size, reg;
+};
+
+/* The handler of a form for this CPU, NULL = there is none. */
+fgs__sim_fn fgs__sim_line_run(const struct fgs__sim_line_form *f);
 
 /* Is the address one of global memory in a register of 64 bits? */
 bool fgs__sim_line_takes(const struct fgs__sim_insn *i);
 
-/* Host bytes of lane 0, all others follow; NULL = this is for
- * fgs__sim_access_find. */
-char *fgs__sim_line_find(struct fgs__sim_warp *w,
-                         const struct fgs__sim_insn *i);
+/* Host bytes of what the warp's last allocations do not hold; NULL = this is
+ * for fgs__sim_access_find. */
+char *fgs__sim_line_far(struct fgs__sim_warp *w, uint64_t addr,
+                        uint32_t bytes);
 
-/* What follows is mostly what the next warp asks for. */
-static inline void fgs__sim_line_hint(const char *next, uint32_t bytes)
-{
-    for (uint32_t k = 0; k < bytes; k += 64)
-        __builtin_prefetch(next + k);
-}
+/* The handlers of any addresses: ld.c, st.c. */
+const struct fgs__sim_insn *fgs__sim_ld_any(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i);
+const struct fgs__sim_insn *fgs__sim_st_any(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i);
 
 #endif

@@ -18,7 +18,7 @@ int fgs__sim_near_find(const struct fgs__sim_warp *w,
     uint32_t bytes = i->aux[FGS__SIM_AUX_BYTES];
     uint64_t size = w->block->grid->shared_bytes, at;
 
-    if (w->exec != UINT32_MAX || size < bytes)
+    if (size < bytes)
         return -1;
     if (!(facts & FGS__SIM_UNIFORM))
         return w->sm->shapes->offsets(

@@ -17,8 +17,8 @@ static inline bool fgs__sim_near_moves(unsigned count, unsigned size)
 /* Is the address one of .shared{::cta}, of 32 bits or the same everywhere? */
 bool fgs__sim_near_takes(const struct fgs__sim_insn *i);
 
-/* The lanes' offsets in w->block->shared and their shape; -1 = this is for
- * fgs__sim_access_find. */
+/* The offsets in w->block->shared of all lanes, those that do not run too, and
+ * their shape; -1 = this is for fgs__sim_access_find. */
 int fgs__sim_near_find(const struct fgs__sim_warp *w,
                        const struct fgs__sim_insn *i, uint32_t off[32]);
 

@@ -27,8 +27,6 @@ static void put_pred(const struct fgs__sim_warp *w, fgs__sim_ref r,
 
 /* ----------------------------------------------------------------- shfl -- */
 
-enum { SHFL_D, SHFL_P, SHFL_A, SHFL_B, SHFL_C, SHFL_MASK };
-
 /* The lane that is read, and whether it is in range (ISA, shfl.sync). */
 static FGS__INLINE uint32_t shfl_lane(uint32_t mode, uint32_t lane, uint32_t b,
                                       uint32_t c, bool *in)
@@ -68,48 +66,24 @@ static void meet_shfl(struct fgs__sim_warp *w,
     for (lane = 0; lane < 32; lane++) {
         if (!at[lane])
             continue;
-        value[lane] = u32_of(w, at[lane]->op[SHFL_A], lane);
+        value[lane] = u32_of(w, at[lane]->op[FGS__SIM_SHFL_A], lane);
         from[lane] = shfl_lane(at[lane]->aux[0], lane,
-                               u32_of(w, at[lane]->op[SHFL_B], lane),
-                               u32_of(w, at[lane]->op[SHFL_C], lane),
+                               u32_of(w, at[lane]->op[FGS__SIM_SHFL_B], lane),
+                               u32_of(w, at[lane]->op[FGS__SIM_SHFL_C], lane),
                                &in[lane]);
     }
     for (lane = 0; lane < 32; lane++) {
         if (!(lanes >> lane & 1))
             continue;
-        put_u32(w, at[lane]->op[SHFL_D], lane, value[from[lane]]);
-        put_pred(w, at[lane]->op[SHFL_P], lane, in[lane]);
+        put_u32(w, at[lane]->op[FGS__SIM_SHFL_D], lane, value[from[lane]]);
+        put_pred(w, at[lane]->op[FGS__SIM_SHFL_P], lane, in[lane]);
     }
 }
 
-/* All 32 lanes at one instruction, each a member with all others. */
-static void shfl_all(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+const struct fgs__sim_insn *fgs__sim_shfl_meet(struct fgs__sim_warp *w,
+                                               const struct fgs__sim_insn *i)
 {
-    const uint32_t *a = fgs__sim_at(w, i->op[SHFL_A]);
-    const uint32_t *b = fgs__sim_at(w, i->op[SHFL_B]);
-    const uint32_t *c = fgs__sim_at(w, i->op[SHFL_C]);
-    uint32_t out[32], mode = i->aux[0], ok = 0, lane, j;
-    bool in;
-
-    for (lane = 0; lane < 32; lane++) {
-        j = shfl_lane(mode, lane, b[lane], c[lane], &in);
-        out[lane] = a[j];
-        ok |= (uint32_t)in << lane;
-    }
-    if (i->op[SHFL_D] != FGS__SIM_NOREF)
-        memcpy(fgs__sim_at(w, i->op[SHFL_D]), out, sizeof out);
-    if (i->op[SHFL_P] != FGS__SIM_NOREF)
-        memcpy(fgs__sim_at(w, i->op[SHFL_P]), &ok, sizeof ok);
-}
-
-static const struct fgs__sim_insn *run_shfl(struct fgs__sim_warp *w,
-                                            const struct fgs__sim_insn *i)
-{
-    if (fgs__sim_meets_whole(w, i->op[SHFL_MASK])) {
-        shfl_all(w, i);
-        return i + 1;
-    }
-    return fgs__sim_warp_meet(w, i, i->op[SHFL_MASK], meet_shfl);
+    return fgs__sim_warp_meet(w, i, i->op[FGS__SIM_SHFL_MASK], meet_shfl);
 }
 
 /* Without .sync: of the lanes that run, whoever they are.  One that is read
@@ -159,17 +133,18 @@ static bool sel_shfl(struct fgs__sim_decoder *d,
 
     if (src->operands != last)
         return false;
-    if (!dst_pair(d, &src->operand[0], &out->op[SHFL_D], &out->op[SHFL_P]))
+    if (!dst_pair(d, &src->operand[0], &out->op[FGS__SIM_SHFL_D],
+                  &out->op[FGS__SIM_SHFL_P]))
         return false;
     for (k = 1; k < last; k++) {
-        out->op[SHFL_P + k] =
+        out->op[FGS__SIM_SHFL_P + k] =
             fgs__sim_ref_of(d, &src->operand[k], FGS__T_B32);
-        if (out->op[SHFL_P + k] == FGS__SIM_NOREF)
+        if (out->op[FGS__SIM_SHFL_P + k] == FGS__SIM_NOREF)
             return false;
     }
     out->aux[0] = src->mod[FGS__G_SHFL];
     out->blocks = !old;
-    out->run = old ? run_shfl_old : run_shfl;
+    out->run = old ? run_shfl_old : fgs__sim_shfl_run(out->aux[0]);
     return true;
 }
 
@@ -213,7 +188,7 @@ static void meet_vote(struct fgs__sim_warp *w,
     }
 }
 
-/* All 32 lanes, as above. */
+/* All 32 lanes at one instruction, each a member with all others. */
 static void vote_all(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
 {
     uint32_t *d = fgs__sim_at(w, i->op[VOTE_D]);

@@ -105,8 +105,8 @@ static void narrow(void *out, unsigned size, const void *reg, unsigned reg_size)
     }
 }
 
-static const struct fgs__sim_insn *run_st(struct fgs__sim_warp *w,
-                                          const struct fgs__sim_insn *i)
+const struct fgs__sim_insn *fgs__sim_st_any(struct fgs__sim_warp *w,
+                                            const struct fgs__sim_insn *i)
 {
     uint32_t facts = i->aux[AUX_FACTS], widths = i->aux[AUX_WIDTHS];
     unsigned size = facts >> SIZE_SHIFT & 7;
@@ -133,26 +133,28 @@ static const struct fgs__sim_insn *run_st(struct fgs__sim_warp *w,
     return i + 1;
 }
 
-/* A weak store of a full warp to neighbours. */
-static const struct fgs__sim_insn *run_line(struct fgs__sim_warp *w,
-                                            const struct fgs__sim_insn *i)
+/* Lanes in the order of their numbers. */
+static void near_part(void *const reg[], unsigned count, unsigned size,
+                      char *memory, const uint32_t *off, uint32_t exec)
 {
-    unsigned count = i->aux[AUX_FACTS] & COUNT_MASK;
-    unsigned size = i->aux[AUX_FACTS] >> SIZE_SHIFT & 7;
-    uint32_t bytes = 32 * i->aux[FGS__SIM_AUX_BYTES];
-    char *to = fgs__sim_line_find(w, i);
-    void *reg[4];
+    size_t bytes = (size_t)1 << size;
 
-    if (!to)
-        return run_st(w, i);
-    for (unsigned n = 0; n < count; n++)
-        reg[n] = fgs__sim_at(w, i->op[n]);
-    fgs__sim_line_hint(to + bytes, bytes);
-    w->sm->shapes->line_store[__builtin_ctz(count)][size](reg, to);
-    return i + 1;
+    for (uint32_t m = exec; m; m &= m - 1) {
+        size_t l = (size_t)fgs__sim_lane(m);
+
+        for (unsigned n = 0; n < count; n++) {
+            char *to = memory + off[l] + n * bytes;
+            const char *from = (const char *)reg[n] + l * bytes;
+
+            if (size == 2)
+                memcpy(to, from, 4);
+            else
+                memcpy(to, from, bytes);
+        }
+    }
 }
 
-/* A full warp in its block's shared memory. */
+/* A warp in its block's shared memory. */
 static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
@@ -164,14 +166,16 @@ static const struct fgs__sim_insn *run_near(struct fgs__sim_warp *w,
     int shape = fgs__sim_near_find(w, i, off);
 
     if (shape < 0)
-        return run_st(w, i);
+        return fgs__sim_st_any(w, i);
     if (facts & RELEASE)
         atomic_thread_fence(memory_order_release);
     for (unsigned n = 0; n < count; n++)
         reg[n] = fgs__sim_at(w, i->op[n]);
     for (int l = 1; l < 32 && shape == FGS__SIM_SAME; l++)
         off[l] = off[0];
-    if (shape == FGS__SIM_RUN && !(facts & STRONG))
+    if (w->exec != UINT32_MAX)
+        near_part(reg, count, size, memory, off, w->exec);
+    else if (shape == FGS__SIM_RUN && !(facts & STRONG))
         s->line_store[__builtin_ctz(count)][size](reg, memory + off[0]);
     else
         s->near_store[__builtin_ctz(count)][size](reg, memory, off);
@@ -233,24 +237,29 @@ static bool decode_src(struct fgs__sim_decoder *d,
     return true;
 }
 
-/* Registers as wide as the type. */
+/* Registers of one width. */
 static void choose_fast(struct fgs__sim_insn *out, unsigned count,
                         unsigned size)
 {
     uint32_t facts = out->aux[AUX_FACTS], widths = out->aux[AUX_WIDTHS];
+    struct fgs__sim_line_form form = {true, false, (uint8_t)count,
+                                      (uint8_t)size, (uint8_t)(widths & 7)};
+    fgs__sim_fn run;
 
     for (unsigned n = 0; n < count; n++, widths >>= 4)
-        if ((widths & 7) != size)
+        if ((widths & 7) != form.reg)
             return;
-    if (fgs__sim_near_moves(count, size) && fgs__sim_near_takes(out)) {
+    if (form.reg == size && fgs__sim_near_moves(count, size) &&
+        fgs__sim_near_takes(out)) {
         out->run = run_near;
         return;
     }
     /* A chunk is moved whole in any case. */
     if (facts & RELEASE || (facts & STRONG && size < 4))
         return;
-    if (fgs__sim_line_moves(count, size) && fgs__sim_line_takes(out))
-        out->run = run_line;
+    run = fgs__sim_line_run(&form);
+    if (run && fgs__sim_line_takes(out))
+        out->run = run;
 }
 
 /* Those of caches and evictions have no effect on what is stored. */
@@ -283,7 +292,7 @@ bool fgs__sim_sel_st(struct fgs__sim_decoder *d,
                         size, out))
             return false;
     out->aux[AUX_FACTS] = facts;
-    out->run = run_st;
+    out->run = fgs__sim_st_any;
     if (!fgs__sim_access_decode(d, src, &src->operand[0], count << size, out))
         return false;
     if ((out->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_SPACE_MASK) ==
