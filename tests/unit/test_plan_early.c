@@ -359,6 +359,8 @@ static void trigger_where_a_reader_needs_the_end_is_found(void **state)
 
 int main(void)
 {
+    /* so many that all readers are resident beside the writer */
+    setenv("FGS_SIM_SMS", "32", 0);
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(all_readers_of_a_tile_start_before_its_writer_ended),

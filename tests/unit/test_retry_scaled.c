@@ -41,6 +41,7 @@ static void hand_over_both(struct args a, int leak, uint64_t late)
                          .fault_chunk = a.fault_chunk }, other = each;
 
     other.work_ns = late;
+    other.pdl = 1; /* else the tiles were there before the ring starts */
     reset(NULL);
     put(scales_in, host_scales_in, sizeof host_scales_in);
     hold_launches();

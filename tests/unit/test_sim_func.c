@@ -60,7 +60,7 @@ static void largest_block_fills_an_sm(void **state)
     (void)state;
     OK(cuOccupancyMaxPotentialBlockSize(&grid, &block, f, NULL, 0, 0));
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, block, 0));
-    assert_int_equal(n * block, 2048);
+    assert_int_equal(n * block, 1024);
     assert_int_equal(grid, n * 2);
     OK(cuOccupancyMaxPotentialBlockSizeWithFlags(&grid, &block, f, NULL, 0, 96,
                                                  1));
@@ -90,8 +90,8 @@ static void available_shared_memory_is_the_most(void **state)
     assert_int_equal(bytes, 48 * 1024); /* what it may ask for */
     CU(cuOccupancyAvailableDynamicSMemPerBlock(&none, f, 0, 128),
        ERROR_INVALID_VALUE);
-    CU(cuOccupancyAvailableDynamicSMemPerBlock(&none, f, 17, 128),
-       ERROR_INVALID_VALUE); /* 2048 threads are 16 */
+    CU(cuOccupancyAvailableDynamicSMemPerBlock(&none, f, 9, 128),
+       ERROR_INVALID_VALUE); /* 1024 threads are 8 */
     CU(cuOccupancyAvailableDynamicSMemPerBlock(NULL, f, 1, 128),
        ERROR_INVALID_VALUE);
     assert_int_equal(none, 7);
@@ -105,8 +105,8 @@ static void cooperative_grid_must_fit(void **state)
     void *params[] = { &x, &mul, &add };
 
     (void)state;
-    OK(cuLaunchCooperativeKernel(f, 4, 1, 1, 1024, 1, 1, 0, NULL, params));
-    CU(cuLaunchCooperativeKernel(f, 5, 1, 1, 1024, 1, 1, 0, NULL, params),
+    OK(cuLaunchCooperativeKernel(f, 2, 1, 1, 1024, 1, 1, 0, NULL, params));
+    CU(cuLaunchCooperativeKernel(f, 3, 1, 1, 1024, 1, 1, 0, NULL, params),
        ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     OK(cuCtxSynchronize());
 }
