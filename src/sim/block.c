@@ -2,7 +2,9 @@
  *
  * Device time inside a block advances in windows.  In a window each warp that
  * can run does so until the window's end; a warp that is released by another
- * one starts at the time of that event.
+ * one starts at the time of that event.  How long a window is, which warp runs
+ * first in it and whether the others follow upwards or downwards is drawn from
+ * the seed, and so is what memory holds that nobody has written.
  */
 #include "sim/bulk.h"
 #include "sim/call.h"
@@ -72,16 +74,19 @@ static void fill_common(struct fgs__sim_warp *w, bool again)
     fill_sregs(w, c->own_sregs, c->sreg_count, again);
 }
 
-/* A bank is new, or was the same warp's of another block of the grid. */
+/* A bank is new, or was the same warp's of another block of the grid.
+ * Registers that are read before they are written hold anything. */
 static void fill_bank(struct fgs__sim_warp *w, bool again)
 {
     const struct fgs__sim_code *c = w->block->grid->code;
     unsigned char *bank = fgs__sim_bank(w);
 
     if (!again)
-        memset(bank, 0, c->bank_bytes);
+        memset(bank, w->block->garbage, c->bank_bytes);
     for (uint32_t i = 0; again && i < c->freshes; i++)
-        memset(bank + c->fresh[i].at, 0, c->fresh[i].bytes);
+        memset(bank + c->fresh[i].at, w->block->garbage, c->fresh[i].bytes);
+    if (c->fp != FGS__SIM_NOREF)
+        fgs__sim_broadcast(w, c->fp, 0, 64);
     if (c->sp != FGS__SIM_NOREF)
         fgs__sim_broadcast(w, c->sp, c->sp_start, 64);
     fill_sregs(w, 0, c->own_sregs, again);
@@ -186,7 +191,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     sm->shapes = fgs__sim_shapes_now();
     /* Warps and banks are set by make_warp. */
     memset(p, 0, l.warps);
-    memset(p + l.shared, 0, l.total - 128 - l.shared);
+    memset(p + l.live, 0, l.local - l.live);
     b->grid = g;
     b->sm = sm;
     b->slot = slot;
@@ -207,6 +212,9 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     b->mbar_live = (uint8_t *)p + l.live;
     b->now_ps = b->end_ps = now_ps;
     b->rng = g->rng ^ (linear + 1) * 0x9e3779b97f4a7c15ull;
+    b->garbage = (uint8_t)fgs__sim_random(&b->rng);
+    memset(p + l.shared, b->garbage, l.live - l.shared);
+    memset(p + l.local, b->garbage, l.total - 128 - l.local);
     for (k = 0; k < warps; k++)
         make_warp(b, k, now_ps,
                   (unsigned char *)p + l.banks + k * c->bank_bytes,
@@ -262,17 +270,19 @@ static void run_warp(struct fgs__sim_block *b, struct fgs__sim_warp *w,
 /* Until no warp can run before `stop`; when the first one can. */
 static uint64_t run_window(struct fgs__sim_block *b, uint64_t stop)
 {
+    uint64_t draw = fgs__sim_random(&b->rng), t, next;
+    uint32_t step = draw & 1 ? 1 : b->warps - 1, k, n;
     struct fgs__sim_warp *w;
-    uint64_t t, next;
     bool progress;
-    uint32_t k, n;
 
+    b->first = (uint32_t)(draw >> 32) % b->warps;
     do {
         progress = false;
         next = FGS__SIM_NEVER;
+        k = b->first;
         for (n = 0; n < b->warps && !b->faulted; n++) {
-            k = b->first + n;
-            w = &b->warp[k < b->warps ? k : k - b->warps];
+            w = &b->warp[k];
+            k = k + step < b->warps ? k + step : k + step - b->warps;
             t = fgs__sim_warp_ready(w);
             if (t < stop) {
                 run_warp(b, w, stop);
@@ -472,7 +482,8 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
                 continue;
             }
         }
-        stop = least(least(until_ps, t + WINDOW_PS), due);
+        stop = t + WINDOW_PS / 2 + fgs__sim_random(&b->rng) % WINDOW_PS;
+        stop = least(least(until_ps, stop), due);
         ready = run_window(b, stop);
         events = b->events;
     }

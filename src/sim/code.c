@@ -117,6 +117,13 @@ static bool is_plain(const struct fgs__sim_insn *i)
            i->cost_ps == FGS__SIM_ALU_PS;
 }
 
+static void mark_labels(struct fgs__sim_code *c)
+{
+    for (uint32_t k = 0; k < c->insn_count; k++)
+        if (c->insn[k].src && c->insn[k].src->op == FGS__OP_BRA)
+            c->insn[c->insn[k].target - c->insn].label = true;
+}
+
 static void count_plain(struct fgs__sim_code *c)
 {
     uint32_t k, n = 0;
@@ -436,6 +443,7 @@ fgs_result fgs__sim_code_make(struct fgs__sim_code **out,
         goto done;
     sum_regs(&d, c);
     count_plain(c);
+    mark_labels(c);
     r = keep_places(&d, c) ? FGS_OK : FGS_E_NOMEM;
 done:
     fgs__free(a, d.reg);

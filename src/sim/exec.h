@@ -63,6 +63,7 @@ struct fgs__sim_insn {
                                  decoder sets that of an ALU instruction     */
     bool blocks : 1;          /* a selector sets it: may call _warp_block    */
     bool own_guard : 1;       /* a selector sets it: run looks at the guard  */
+    bool label : 1;           /* a branch may come here                      */
     uint8_t near;             /* enum fgs__sim_near, of its handler          */
     uint16_t plain;           /* so many instructions from here on are plain */
     uint32_t aux[4];          /* small facts of the family                   */
@@ -112,7 +113,8 @@ struct fgs__sim_warp {
     struct fgs__sim_block *block;
     struct fgs__sim_split one; /* of a warp that has not diverged            */
     struct fgs__sim_sm *sm;
-    uint64_t fair_ps;         /* when the split that waited longest runs     */
+    uint64_t fair_ps;         /* when the split that waited longest runs; 0 =
+                                 now, as the second part of an if            */
     uint32_t turn;            /* counts the changes of split                 */
     uint32_t issued;          /* instructions of the last slice              */
     uint32_t id;              /* in the block                                */
@@ -163,6 +165,7 @@ struct fgs__sim_block {
     bool triggered;
     bool faulted;
     bool meets;               /* barrier.cluster was used                    */
+    uint8_t garbage;          /* what memory holds that nobody has written   */
     uint64_t end_ps;          /* latest time of a warp that ended            */
     struct fgs__sim_named_bar bar[16];
     struct fgs__sim_copy *copies;

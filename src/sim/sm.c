@@ -141,9 +141,9 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
 
 /* The blocks take turns, so that they see each other's stores and share the
  * issue slots as resident blocks do.  Not too short: at each turn the warps'
- * registers come into the first cache anew.  Where there are clusters, their
- * blocks' turns are shorter, and which block runs first is drawn from the
- * seed. */
+ * registers come into the first cache anew; where there are clusters, their
+ * blocks' turns are shorter.  How long a turn is and which block runs first in
+ * it is drawn from the seed. */
 enum { TURN_PS = 1000 * FGS__SIM_PS_PER_NS };
 
 static void run_slots(struct fgs__sim_sm *sm, uint32_t first, uint64_t to)
@@ -167,7 +167,7 @@ static void run_turn(struct fgs__sim_sm *const *group, uint32_t count,
     uint64_t draw;
 
     while (again) {
-        draw = rng ? fgs__sim_random(rng) : 0;
+        draw = fgs__sim_random(rng);
         again = false;
         for (uint32_t k = 0; k < count; k++) {
             struct fgs__sim_sm *sm = group[(k + draw) % count];
@@ -194,12 +194,11 @@ static void set_wake(struct fgs__sim_sm *sm)
 void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
                      uint64_t until)
 {
-    uint64_t t = group[0]->now_ps, turn = TURN_PS;
-    uint64_t *rng = group[0]->dev->clusters ? &group[0]->rng : NULL;
+    uint64_t t = group[0]->now_ps, turn, *rng = &group[0]->rng;
+    uint64_t shortest = TURN_PS / (group[0]->dev->clusters ? 16 : 2);
 
     while (t < until) {
-        if (rng)
-            turn = TURN_PS / 16 + fgs__sim_random(rng) % TURN_PS;
+        turn = shortest + fgs__sim_random(rng) % TURN_PS;
         for (uint32_t k = 0; k < count; k++)
             group[k]->now_ps = t;
         t = until - t > turn ? t + turn : until;

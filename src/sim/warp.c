@@ -5,6 +5,11 @@
  * join, and it merges with them when it gets there.  Every FAIR_PS the split
  * that has not run for longest gets a quantum, so a lane that spins on what
  * another lane of its warp will write does not wait for ever.
+ *
+ * Lanes that take the second part of an if would always come after those of the
+ * first one: the seed says whether they go ahead, up to the next place that is
+ * jumped to, where the parts meet.  Lanes that leave out a part, or a loop,
+ * wait for the others, as they do on hardware.
  */
 #include "sim/cluster.h"
 #include "sim/warp.h"
@@ -12,7 +17,8 @@
 
 enum {
     QUANTUM_PS = 150 * 1000,
-    FAIR_PS = 2000 * 1000
+    FAIR_PS = 2000 * 1000,
+    AHEAD = 4     /* the second part goes ahead one time in so many          */
 };
 
 void fgs__sim_warp_start(struct fgs__sim_warp *w, uint32_t live)
@@ -69,6 +75,20 @@ static bool more_room(struct fgs__sim_warp *w)
     return true;
 }
 
+/* Nobody comes here from the instruction before. */
+static bool is_second_part(const struct fgs__sim_warp *w,
+                           const struct fgs__sim_insn *pc)
+{
+    const struct fgs__ptx_insn *src;
+
+    if (!pc->label || pc == w->block->grid->code->insn)
+        return false;
+    src = pc[-1].src;
+    return src && !src->guard &&
+        (src->op == FGS__OP_BRA || src->op == FGS__OP_EXIT ||
+         src->op == FGS__OP_RET);
+}
+
 void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
                          const struct fgs__sim_insn *pc)
 {
@@ -80,6 +100,11 @@ void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
         s->pc = pc;
         s->mask = lanes;
         s->turn = w->turn;
+        if (is_second_part(w, pc) &&
+            fgs__sim_random(&w->block->rng) % AHEAD == 0) {
+            s->turn = w->turn - 1;
+            w->fair_ps = 0;
+        }
     } else {
         fgs__sim_warp_fault(w, pc, CUDA_ERROR_OUT_OF_MEMORY, -1,
                             "no host memory for lanes that part");
@@ -192,6 +217,7 @@ static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
                                              bool fair)
 {
     const struct fgs__sim_insn *lowest = NULL;
+    bool ahead = fair && !w->fair_ps;
     uint32_t k, n = w->splits;
 
     for (k = 0; k < n && !fair; k++)
@@ -200,7 +226,8 @@ static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
             lowest = w->split[k].pc;
     do {
         if (i->plain) {
-            i = run_plain(w, i, lowest && lowest <= i ? 1 : until_split(w, i));
+            i = run_plain(w, i, ahead || (lowest && lowest <= i)
+                                    ? 1 : until_split(w, i));
         } else {
             w->now_ps += i->cost_ps;
             w->issued++;
@@ -209,6 +236,8 @@ static const struct fgs__sim_insn *run_among(struct fgs__sim_warp *w,
         for (k = 0; k < n && i; k++)
             if (w->split[k].pc == i && k != w->cur)
                 return i;
+        if (ahead && i && i->label)
+            return i;
     } while (i && (!lowest || i < lowest) && w->now_ps < w->stop_ps);
     return i;
 }

@@ -62,6 +62,8 @@ static inline struct fgs__sim_block *exec_block(struct exec *e, uint32_t x,
     g->shared_bytes = e->code->shared_bytes;
     e->slot = (struct fgs__sim_slot){ .sm = &e->sm, .grid = g, .linear = 5 };
     e->block = fgs__sim_block_make(&e->slot, 0);
+    if (e->block) /* else it holds anything */
+        memset(e->block->shared, 0, g->shared_bytes);
     return e->block;
 }
 

@@ -109,14 +109,21 @@ static char *write_program(const struct line *line, char *text, size_t room)
 
 /* ---------------------------------------------------------------- model -- */
 
-static uint32_t model(const struct line *line, uint32_t tid)
+/* Registers that nobody has written hold the byte `fresh`. */
+static uint32_t model(const struct line *line, uint32_t tid, uint8_t fresh)
 {
-    uint32_t v[NAMES] = { tid }, acc = 1, fuel = FUEL;
-    uint64_t d[NAMES] = { 0 };
-    uint16_t h[NAMES] = { 0 };
-    bool p[4] = { false };
+    uint32_t v[NAMES], acc = 1, fuel = FUEL;
+    uint64_t d[NAMES];
+    uint16_t h[NAMES];
+    bool p[4];
     unsigned k = 0;
 
+    memset(v, fresh, sizeof v);
+    memset(d, fresh, sizeof d);
+    memset(h, fresh, sizeof h);
+    v[0] = tid;
+    for (unsigned i = 0; i < 4; i++)
+        p[i] = fresh >> tid % 8 & 1;
     while (k < LENGTH) {
         const struct line *l = &line[k++];
 
@@ -185,9 +192,9 @@ static void registers_keep_their_values_through_any_jumps(void **state)
         for (k = 0; k < LANES; k++) {
             uint32_t got = ((uint32_t *)(void *)e.block->shared)[k];
 
-            if (got != model(line, k))
+            if (got != model(line, k, e.block->garbage))
                 fail_msg("program %u, lane %u: %u, not %u\n%s", n, k, got,
-                         model(line, k), text);
+                         model(line, k, e.block->garbage), text);
         }
         exec_close(&e);
     }
