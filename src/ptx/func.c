@@ -211,6 +211,7 @@ static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
     f->reg_count = (uint32_t)p->reg_count;
     f->call_bytes = p->param_most;
     fgs__func_lay_out(p->func);
+    fgs__func_registers(p, f);
 }
 
 /* The function's own name: new, or that of an earlier declaration. */

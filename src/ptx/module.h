@@ -251,6 +251,10 @@ struct fgs__ptx_module {
     struct fgs__ptx_module *whole; /* loader: whose lists hold all texts     */
 };
 
+/* Registers a thread that setmaxnreg starts from; 0 = the text does not say,
+ * and setmaxnreg does nothing.  registers.c */
+uint32_t fgs__ptx_entry_registers(const struct fgs__ptx_func *f);
+
 /* -------------------------------------------------------- diagnostics -- */
 
 struct fgs__ptx_diag {

@@ -164,6 +164,8 @@ static inline uint64_t fgs__align_up(uint64_t v, uint64_t align)
 }
 /* Offsets of shared and local variables, bytes of the frames. */
 void fgs__func_lay_out(struct fgs__ptx_func *f);
+/* What setmaxnreg may ask for, behind the body: registers.c */
+void fgs__func_registers(struct fgs__parse *p, const struct fgs__ptx_func *f);
 
 void fgs__func_parse(struct fgs__parse *p, bool entry,
                      enum fgs__ptx_linkage linkage);

@@ -120,6 +120,7 @@ static void make_warp(struct fgs__sim_block *b, uint32_t k, uint64_t now_ps,
     w->sm = b->sm;
     w->id = k;
     w->now_ps = now_ps;
+    w->registers = b->grid->code->pool;
     if (!k)
         fill_common(w, again);
     fill_bank(w, again);
@@ -343,14 +344,16 @@ static bool waits_for_grids(const struct fgs__sim_block *b)
 static enum fgs__sim_state stuck(struct fgs__sim_block *b)
 {
     struct waiters n = count_waiters(b);
+    char lack[160];
 
     if (fgs__sim_cluster_moves(b) || waits_for_grids(b))
         return FGS__SIM_ASLEEP;
+    lack[fgs__sim_maxnreg_text(b, lack, 0, sizeof lack - 1)] = 0;
     fgs__sim_fault(b->grid, CUDA_ERROR_LAUNCH_FAILED,
                    n.first ? n.first->pc->src : NULL, b->linear, n.thread,
                    "deadlock: %u threads wait here, the block's other %u live "
-                   "threads wait elsewhere, and none can go on",
-                   n.here, n.live - n.here);
+                   "threads wait elsewhere, and none can go on%s%s",
+                   n.here, n.live - n.here, *lack ? ": " : "", lack);
     b->faulted = true;
     return FGS__SIM_FAULTED;
 }

@@ -285,6 +285,12 @@ static void sum_regs(const struct fgs__sim_decoder *d, struct fgs__sim_code *c)
         c->regs = 255;
     if (c->func->maxnreg && c->regs > c->func->maxnreg)
         c->regs = c->func->maxnreg;
+    for (uint32_t k = 0; k < c->insn_count; k++)
+        if (c->insn[k].src && c->insn[k].src->op == FGS__OP_SETMAXNREG)
+            c->pool = fgs__ptx_entry_registers(c->func);
+    c->pool = (c->pool + 7) & ~7u; /* handed out by eights */
+    if (c->pool)
+        c->regs = c->pool < 256 ? c->pool : 255;
 }
 
 /* ----------------------------------------------------------------- shared */

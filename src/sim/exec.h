@@ -124,6 +124,9 @@ struct fgs__sim_warp {
     uint32_t met_open;        /* barrier.cluster: lanes that arrived         */
     uint32_t met_done;        /* ... and whose barrier completed             */
     const struct fgs__sim_insn *met_at; /* the first .aligned arrive         */
+    uint32_t registers;       /* a thread, where setmaxnreg moves them       */
+    uint32_t moved;           /* ... how often it did                        */
+    const struct fgs__sim_insn *moved_at; /* ... last                        */
     struct fgs__sim_stack *stack; /* calls in progress, NULL = none yet       */
     struct fgs__sim_range cache; /* last allocation hit                      */
     struct fgs__sim_range before; /* and the one before                      */
@@ -166,6 +169,8 @@ struct fgs__sim_block {
     bool faulted;
     bool meets;               /* barrier.cluster was used                    */
     uint8_t garbage;          /* what memory holds that nobody has written   */
+    uint32_t pool;            /* registers a thread of a warp, given back by
+                                 setmaxnreg: maxnreg.c                       */
     uint64_t end_ps;          /* latest time of a warp that ended            */
     struct fgs__sim_named_bar bar[16];
     struct fgs__sim_copy *copies;
@@ -366,6 +371,10 @@ void fgs__sim_sent_free(struct fgs__sim_block *b);
  * spin.c. */
 bool fgs__sim_block_spins(struct fgs__sim_block *b, bool *for_ever);
 void fgs__sim_waits_text(struct fgs__sim_block *b, char *out, size_t size);
+/* Behind `len` characters, a warp that waits for registers; how many there are
+ * then.  maxnreg.c */
+size_t fgs__sim_maxnreg_text(const struct fgs__sim_block *b, char *out,
+                             size_t len, size_t size);
 /* The same of clusterlaunchcontrol.try_cancel: cancel.c. */
 uint64_t fgs__sim_requests_run(struct fgs__sim_block *b, uint64_t now_ps);
 /* All threads have exited: a fault, and true, if a response is on its way. */

@@ -145,7 +145,7 @@ bool fgs__sim_sel_hint(struct fgs__sim_decoder *d,
         out->op[1] = fgs__sim_ref_of(d, &src->operand[1], FGS__T_B64);
         out->run = run_policy_cvt;
         return out->op[0] != FGS__SIM_NOREF && out->op[1] != FGS__SIM_NOREF;
-    default: /* pmevent and setmaxnreg too: nobody counts, all is there */
+    default: /* pmevent too: nobody counts */
         out->run = run_none;
         return true;
     }

@@ -94,6 +94,7 @@ struct fgs__sim_code {
                                   a block has                                */
     uint32_t shared_count;
     uint32_t regs;             /* 32-bit registers a thread, for residency   */
+    uint32_t pool;             /* ... at entry, where setmaxnreg counts; or 0 */
     uint32_t shared_bytes;     /* static                                     */
     uint32_t local_bytes;      /* a thread                                   */
     uint32_t param_bytes;

@@ -99,7 +99,7 @@ static size_t put_waits(struct fgs__sim_block *b, char *out, size_t len,
             fgs__mbar_pending(*list[j].bar), fgs__mbar_expected(*list[j].bar),
             (long)fgs__mbar_tx(*list[j].bar),
             fgs__mbar_primary(*list[j].bar) & 1);
-    return len;
+    return len < size ? fgs__sim_maxnreg_text(b, out, len, size) : len;
 }
 
 void fgs__sim_waits_text(struct fgs__sim_block *b, char *out, size_t size)
