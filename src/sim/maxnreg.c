@@ -1,4 +1,4 @@
-/* maxnreg.c -- setmaxnreg: registers from warp to warp, through the block's pool
+/* maxnreg.c -- setmaxnreg: registers from warp to warp, by the block's pool
  *
  * A warp has so many registers a thread as the kernel at its entry
  * (fgs__ptx_entry_registers; without such a number the assembler leaves the
