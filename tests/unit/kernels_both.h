@@ -44,8 +44,8 @@ static inline void *both_image(const char *stem, int cc, fgs_element element)
     return image;
 }
 
-/* Failures of both groups.  The twins are compiled once each, into a cache that
- * is removed; without NVRTC they do not run. */
+/* Failures of both groups.  A twin is compiled once; without NVRTC there are
+ * none. */
 static inline void both_skip(void **state)
 {
     (void)state;
@@ -74,20 +74,18 @@ static inline int run_both_with(const char *name,
                                 const struct CMUnitTest *tests, size_t count,
                                 CMFixtureFunction open, CMFixtureFunction close)
 {
-    char cache[] = "/tmp/fgs-both-XXXXXX", twins[64], remove_cache[64];
+    char twins[64];
     int failed = _cmocka_run_group_tests(name, tests, count, open, close);
 
     snprintf(twins, sizeof twins, "%s by twins", name);
     if (!rtc_tool("libnvrtc.so.13"))
         return failed + both_left_out(twins, tests, count);
     setenv("FGS_NVRTC", rtc_tool("libnvrtc.so.13"), 1);
-    if (!mkdtemp(cache))
+    if (!rtc_keep())
         return failed + 1;
-    setenv("FGS_CACHE_DIR", cache, 1);
     language = FGS_LANGUAGE_CUDA;
     failed += _cmocka_run_group_tests(twins, tests, count, open, close);
-    snprintf(remove_cache, sizeof remove_cache, "rm -r '%s'", cache);
-    return failed + (system(remove_cache) != 0);
+    return failed + (rtc_forget() != 0);
 }
 
 static inline int run_both(const char *name, const struct CMUnitTest *tests,

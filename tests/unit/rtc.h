@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <cmocka.h>
 
 static inline const char *rtc_fake_path(void)
@@ -58,6 +59,35 @@ static inline void rtc_real(void)
         skip();
     }
     setenv("FGS_NVRTC", path, 1);
+}
+
+/* NVRTC is the same whatever the build under test: what it makes is kept in
+ * $FGS_TEST_TWINS, where the sanitized builds find it.  Without that, in a
+ * folder of the test's own until rtc_forget. */
+static inline char *rtc_own_folder(void)
+{
+    static char path[] = "/tmp/fgs-twins-XXXXXX";
+
+    return path;
+}
+
+static inline bool rtc_keep(void)
+{
+    const char *kept = getenv("FGS_TEST_TWINS");
+
+    if (!kept)
+        kept = mkdtemp(rtc_own_folder());
+    return kept && !setenv("FGS_CACHE_DIR", kept, 1);
+}
+
+static inline int rtc_forget(void)
+{
+    char command[64];
+
+    if (getenv("FGS_TEST_TWINS"))
+        return 0;
+    snprintf(command, sizeof command, "rm -r '%s'", rtc_own_folder());
+    return system(command);
 }
 
 #endif

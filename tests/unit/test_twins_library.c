@@ -5,8 +5,6 @@
 
 enum { TILE_BYTES = 2064, TILE_COUNT = 3 }; /* an odd number of chunks        */
 
-static char cache[64];
-
 /* What both languages leave in mid and out is the same. */
 static void expect_same_bits(struct job j)
 {
@@ -108,26 +106,21 @@ static void twins_refuse_the_same(void **state)
     }
 }
 
-/* What is compiled once is taken from a folder of the test's own. */
+/* What is compiled once is taken from a folder. */
 static int start(void **state)
 {
     (void)state;
-    snprintf(cache, sizeof cache, "/tmp/fgs_test.XXXXXX");
-    if (!mkdtemp(cache))
+    if (!rtc_keep())
         return -1;
-    setenv("FGS_CACHE_DIR", cache, 1);
     open_as(0, NULL);
     return 0;
 }
 
 static int end(void **state)
 {
-    char command[80];
-
     (void)state;
     fgs_device_close(dev);
-    snprintf(command, sizeof command, "rm -r %s", cache);
-    return system(command);
+    return rtc_forget();
 }
 
 int main(void)
