@@ -143,6 +143,14 @@ bool bench_launches(const struct bench_asked *a, struct bench_device *d,
 bool bench_text_rows(const struct bench_asked *a, struct json *j);
 bool bench_memory_row(const struct bench_asked *a, struct json *j);
 
+/* ------------------------------------------------------- bench_cores.c -- */
+
+/* By how much two host threads are faster than one, by the clock: the device
+ * with the kernel of that name, and plain C, which has the cores that are
+ * really there.  False = d says why. */
+bool bench_cores_row(const struct bench_asked *a, const char *kernel,
+                     double *device, double *host, struct bench_device *d);
+
 /* ------------------------------------------------------- bench_retry.c -- */
 
 int bench_retry(int argc, char **argv);

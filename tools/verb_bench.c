@@ -304,6 +304,26 @@ static void run_launches(struct out *o)
     }
 }
 
+static void run_cores(struct out *o)
+{
+    struct bench_device d = {0};
+    double device = 0, host = 0;
+
+    if (!bench_cores_row(o->a, "mix", &device, &host, &d)) {
+        failure("bench", "cores: %s: error %d: %s", d.what ? d.what : "thread",
+                d.code, d.log);
+        o->bad = true;
+    } else if (o->a->json) {
+        json_number(&o->j, "two_threads_percent", (uint64_t)(device * 100));
+        json_number(&o->j, "two_threads_of_c_percent",
+                    (uint64_t)(host * 100));
+    } else {
+        printf("cores      2 host threads are %.2f x one by the clock (mix); "
+               "two threads of plain C,\n           in turn with them: %.2f x "
+               "(%.0f cores allowed)\n", device, host, bench_cores());
+    }
+}
+
 enum { SHARE = 20 };
 
 static void run_handlers(struct out *o)
@@ -380,6 +400,7 @@ static bool known(const char *name)
             return true;
     return !strcmp(name, "report") || !strcmp(name, "launch") ||
            !strcmp(name, "text") || !strcmp(name, "memory") ||
+           !strcmp(name, "cores") ||
            !strcmp(name, "handlers");
 }
 
@@ -410,6 +431,8 @@ static int bench(const struct bench_asked *a)
                o.f32 / b.peak * 100);
     if (wanted(a, "launch"))
         run_launches(&o);
+    if (wanted(a, "cores"))
+        run_cores(&o);
     if (wanted(a, "text"))
         o.bad |= !bench_text_rows(a, &o.j);
     if (wanted(a, "memory"))

@@ -207,10 +207,12 @@ static FGS__INLINE char *find(struct fgs__sim_warp *w,
     return r->host + (first - r->lo);
 }
 
-/* What follows is mostly what the next warp asks for. */
+/* What follows is mostly what the next warps ask for: of two, since one is
+ * sooner there than the memory.  (The same warp's own next round, guessed from
+ * its last two, comes too late: it was tried.) */
 static FGS__INLINE void hint(const char *next, unsigned bytes)
 {
-    for (unsigned k = 0; k < bytes; k += 64)
+    for (unsigned k = 0; k < 2 * bytes; k += 64)
         __builtin_prefetch(next + k);
 }
 
