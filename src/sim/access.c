@@ -261,6 +261,14 @@ static char *lane_find(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                             (unsigned long long)addr);
         return NULL;
     }
+    if (FGS__UNLIKELY(s->lane_step &&
+                      i->aux[FGS__SIM_AUX_SPACE] & FGS__SIM_NOT_LOCAL)) {
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_INVALID_ADDRESS_SPACE, lane,
+                            "address 0x%llx is local memory, which has no "
+                            "atomic operations",
+                            (unsigned long long)addr);
+        return NULL;
+    }
     return segment_at(s, addr, lane);
 }
 

@@ -24,7 +24,8 @@ enum fgs__sim_space {
     FGS__SIM_CLUSTER, /* shared memory of any block of the cluster */
     FGS__SIM_SPACE_MASK = 7,
     FGS__SIM_ADDR32 = 8,  /* the base has 32-bit lanes */
-    FGS__SIM_UNIFORM = 16 /* the base is the same in all lanes */
+    FGS__SIM_UNIFORM = 16, /* the base is the same in all lanes */
+    FGS__SIM_NOT_LOCAL = 32 /* generic addresses of other spaces only */
 };
 
 enum fgs__sim_shape {

@@ -355,6 +355,10 @@ bool fgs__sim_sel_atom(struct fgs__sim_decoder *d,
     if (count > 1 ? !select_vector(d, dst, &o[1], out)
                   : !select_scalar(d, dst, &o[1], op == FGS__M_ATOM_CAS, out))
         return false;
-    return fgs__sim_access_decode(d, src, &o[0],
-                                  fgs__ptx_types[type].bits / 8 * count, out);
+    if (!fgs__sim_access_decode(d, src, &o[0],
+                                fgs__ptx_types[type].bits / 8 * count, out))
+        return false;
+    /* A generic address must be one of .global or .shared (ISA, atom). */
+    out->aux[FGS__SIM_AUX_SPACE] |= FGS__SIM_NOT_LOCAL;
+    return true;
 }
