@@ -12,8 +12,11 @@ enum { OP_NUMBER = 0, OP_COUNT = 1, OP_MASK = 0, OP_DST = 2, OP_PRED = 3 };
 enum {
     AUX_FLIP = 0,
     AUX_RED = 1,
-    AUX_FIXED = 2 /* bits of the op[]s that are constants */
+    AUX_FIXED = 2, /* bits of the op[]s that are constants */
+    AUX_ALIGNED = 3
 };
+/* A phase of its own for each barrier. */
+enum { RED_PHASE = 2 };
 
 /* ------------------------------------------------------- block barriers -- */
 
@@ -70,6 +73,63 @@ static uint32_t arriving(const struct fgs__sim_warp *w, bool counted)
         (counted && first ? (uint32_t)__builtin_popcount(~w->live) : 0);
 }
 
+static bool is_bar(const struct fgs__sim_insn *i)
+{
+    switch (i->src ? i->src->op : 0) {
+    case FGS__OP_BAR_SYNC:
+    case FGS__OP_BAR_RED:
+    case FGS__OP_BARRIER_SYNC:
+    case FGS__OP_BARRIER_RED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The barrier that a split waits for at an .aligned instruction other than i,
+ * NULL = at none.  One that was let go and has not run since is at none. */
+static const struct fgs__sim_named_bar *
+waits_elsewhere(const struct fgs__sim_warp *w, const struct fgs__sim_split *s,
+                const struct fgs__sim_insn *i)
+{
+    const struct fgs__sim_named_bar *bar = w->block->bar;
+
+    if (s->wait != FGS__SIM_WAIT_EVENT || s->pc == i || !is_bar(s->pc) ||
+        !s->pc->aux[AUX_ALIGNED])
+        return NULL;
+    if (s->phase >= RED_PHASE) {
+        bar += s->phase - RED_PHASE;
+    } else {
+        const uint32_t *number = fgs__sim_at(w, s->pc->op[OP_NUMBER]);
+
+        bar += number[__builtin_ctz(s->mask)];
+    }
+    return bar->generation == (uint32_t)s->token ? bar : NULL;
+}
+
+/* All threads of a warp must execute the same .aligned barrier (ISA 9.7.15.1):
+ * those that have exited are forgiven, as a GPU does, others are not.  False
+ * after a fault. */
+static bool together(struct fgs__sim_warp *w, const struct fgs__sim_insn *i)
+{
+    if (FGS__LIKELY(w->exec == w->live) || !i->aux[AUX_ALIGNED])
+        return true;
+    for (uint32_t k = 0; k < w->splits; k++) {
+        const struct fgs__sim_split *s = &w->split[k];
+
+        if (k == w->cur || !waits_elsewhere(w, s, i))
+            continue;
+        fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                            __builtin_ctz(w->exec),
+                            "all threads of a warp must execute the same "
+                            ".aligned instruction, lane %d waits at another "
+                            "barrier instruction",
+                            __builtin_ctz(s->mask));
+        return false;
+    }
+    return true;
+}
+
 /* Count the running lanes in; NULL after a fault. */
 static struct fgs__sim_named_bar *arrive(struct fgs__sim_warp *w,
                                          const struct fgs__sim_insn *i)
@@ -79,7 +139,8 @@ static struct fgs__sim_named_bar *arrive(struct fgs__sim_warp *w,
     struct fgs__sim_named_bar *bar;
     int lane = __builtin_ctz(w->exec);
 
-    if (!uniform(w, i, OP_NUMBER, "barrier numbers", &number) ||
+    if (!together(w, i) ||
+        !uniform(w, i, OP_NUMBER, "barrier numbers", &number) ||
         (counted && !uniform(w, i, OP_COUNT, "thread counts", &expected)))
         return NULL;
     if (number > 15) {
@@ -172,9 +233,6 @@ static bool is_red(const struct fgs__ptx_insn *src)
 {
     return src->op == FGS__OP_BAR_RED || src->op == FGS__OP_BARRIER_RED;
 }
-
-/* A phase of its own for each barrier. */
-enum { RED_PHASE = 2 };
 
 /* The result goes to those who wait, into the high half of their token: at the
  * time that they run the barrier may be in use again.  The low half is the
@@ -325,6 +383,10 @@ bool fgs__sim_sel_bar(struct fgs__sim_decoder *d,
         return false;
     if (src->op == FGS__OP_BAR_WARP_SYNC)
         return select_warp(d, src, out);
+    out->aux[AUX_ALIGNED] = src->mod[FGS__G_ALIGNED] != FGS__M_NONE ||
+                            src->op == FGS__OP_BAR_SYNC ||
+                            src->op == FGS__OP_BAR_RED ||
+                            src->op == FGS__OP_BAR_ARRIVE;
     if (is_red(src))
         return select_red(d, src, out);
     if (o[0].kind == FGS__O_INT && o[0].imm > 15) {

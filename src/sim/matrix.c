@@ -20,6 +20,7 @@ static bool is_matrix(const struct fgs__sim_insn *i)
     case FGS__OP_WMMA_LOAD_C:
     case FGS__OP_WMMA_STORE:
     case FGS__OP_CP_FENCEPROXY:
+    case FGS__OP_SETMAXNREG:
         return true;
     default:
         return false;

@@ -1,8 +1,8 @@
 /* matrix.h -- what the handlers of matrices share
  *
- * An instruction on matrices, and tensormap.cp_fenceproxy, is one of the whole
- * warp: a split that comes to it waits for the others (.sync), and lanes that
- * cannot come any more are a fault (.aligned; ISA 9.7.14: all threads must
+ * An instruction on matrices, as tensormap.cp_fenceproxy and setmaxnreg, is one
+ * of the whole warp: a split that comes to it waits for the others (.sync), and
+ * lanes that cannot come any more are a fault (.aligned; ISA 9.7.14: all must
  * execute the same one).
  */
 #ifndef FGS_SIM_MATRIX_H

@@ -8,7 +8,7 @@
  * warpgroup execute the same ones, and meet before the next, is the program's
  * to see to, and a fault where it does not.
  */
-#include "sim/exec.h"
+#include "sim/matrix.h"
 #include <stdio.h>
 
 enum { GROUP = 4 };           /* warps of a warpgroup                        */
@@ -47,8 +47,8 @@ static const struct fgs__sim_insn *run_maxnreg(struct fgs__sim_warp *w,
 
     if (!b->grid->code->pool)
         return i + 1;
-    if (w->exec != w->live)
-        return fgs__sim_warp_block(w, i, FGS__SIM_WAIT_WARP, FGS__SIM_NEVER);
+    if (!fgs__sim_matrix_all(w, i))
+        return NULL;
     if (inc ? to < w->registers : to > w->registers)
         return wrong(w, i, inc ? "setmaxnreg.inc to less than the warp has,"
                                : "setmaxnreg.dec to more than the warp has,",
