@@ -10,22 +10,26 @@
 /* Coordinates of a shape; the first of a layered one is the layer. */
 struct geometry {
     uint8_t coords, least; /* of the vector */
-    bool layered;
+    bool layered, cube;
 };
 
 static struct geometry geometry_of(const struct fgs__ptx_insn *i)
 {
     switch (i->mod[FGS__G_GEOM]) {
     case FGS__M_GEOM_1D:
-        return (struct geometry){ 1, 1, false };
+        return (struct geometry){ 1, 1, false, false };
     case FGS__M_GEOM_2D:
-        return (struct geometry){ 2, 2, false };
+        return (struct geometry){ 2, 2, false, false };
     case FGS__M_GEOM_3D:
-        return (struct geometry){ 3, 4, false };
+        return (struct geometry){ 3, 4, false, false };
     case FGS__M_GEOM_A1D:
-        return (struct geometry){ 2, 2, true };
+        return (struct geometry){ 2, 2, true, false };
+    case FGS__M_GEOM_A2D:
+        return (struct geometry){ 3, 4, true, false };
+    case FGS__M_GEOM_CUBE:
+        return (struct geometry){ 3, 4, false, true };
     default:
-        return (struct geometry){ 3, 4, true };
+        return (struct geometry){ 4, 4, true, true };
     }
 }
 
@@ -79,6 +83,10 @@ static bool check_coords(struct fgs__check *c,
 
     if (!check_length(c, o, n, g.least))
         return false;
+    if (g.cube && t != FGS__T_F32) {
+        fgs__check_error(c, "a cube's coordinates are .f32");
+        return false;
+    }
     for (unsigned k = 0; k < n; k++) {
         enum fgs__ptx_type want = g.layered && !k ? FGS__T_U32 : t;
 
@@ -145,6 +153,10 @@ static bool check_offsets(struct fgs__check *c,
     const struct fgs__ptx_operand *at;
     unsigned n = elements(o, &at);
 
+    if (g.cube) {
+        fgs__check_operand_error(c, o, "a cube has no offsets");
+        return false;
+    }
     if (!check_length(c, o, n, least))
         return false;
     for (unsigned k = 0; k < n; k++)

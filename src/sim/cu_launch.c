@@ -1,5 +1,6 @@
 /* cu_launch.c -- entry points: kernel launch and occupancy */
 #include "sim/graph.h"
+#include "sim/reference.h"
 
 /* A launch as both entry points describe it. */
 struct launch {
@@ -192,6 +193,8 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
         r = check_launch(f, l);
     if (!r)
         r = check_cooperative(f, l);
+    if (!r && fgs__sim_captured(s) && fgs__sim_references_used(f))
+        r = fgs__sim_capture_refuse(s);
     if (r)
         return r;
     op = fgs__sim_op_make(s, FGS__SIM_OP_KERNEL);
@@ -441,6 +444,8 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
     return fgs__sim_leave(r);
 }
 
+/* "Kernels launched using graphs must not use texture and surface references"
+ * (cuGraphAddKernelNode): the driver refuses them. */
 CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
                             const CUlaunchConfig *config, CUfunction func,
@@ -451,6 +456,12 @@ CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
         { config->blockDimX, config->blockDimY, config->blockDimZ },
         .dynamic = config->sharedMemBytes
     };
+    struct fgs__sim_func *f;
+    CUresult r = fgs__sim_launched(ctx, func, &f);
 
+    if (r)
+        return r;
+    if (fgs__sim_references_used(f))
+        return CUDA_ERROR_NOT_SUPPORTED;
     return make_op(out, ctx, func, &l, ctx->legacy, params, extra);
 }

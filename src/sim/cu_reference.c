@@ -129,6 +129,21 @@ CUresult fgs__sim_references_bind(const struct fgs__sim_module *m,
     return CUDA_SUCCESS;
 }
 
+/* By name, in the kernel itself. */
+bool fgs__sim_references_used(const struct fgs__sim_func *f)
+{
+    for (uint32_t n = 0; n < f->func->insn_count; n++) {
+        const struct fgs__ptx_insn *i = &f->func->insn[n];
+
+        for (uint32_t k = 0; k < i->operands; k++)
+            if (i->operand[k].kind == FGS__O_ADDR && i->operand[k].sym &&
+                i->operand[k].sym->kind == FGS__SYM_VAR &&
+                i->operand[k].sym->opaque)
+                return true;
+    }
+    return false;
+}
+
 /* -------------------------------------------------- where they come from -- */
 
 static CUresult of_module(struct fgs__sim_ctx *ctx, CUmodule mod,

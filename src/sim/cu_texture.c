@@ -52,7 +52,8 @@ static bool take_format(struct fgs__sim_texture *t, unsigned format,
 
 static struct fgs__sim_level level_of(const struct fgs__sim_array *a)
 {
-    bool layered = a->desc.Flags & CUDA_ARRAY3D_LAYERED;
+    bool layered = a->desc.Flags & (CUDA_ARRAY3D_LAYERED |
+                                    CUDA_ARRAY3D_CUBEMAP);
 
     return (struct fgs__sim_level){
         .va = a->va,
@@ -68,12 +69,18 @@ static CUresult bind_arrays(struct fgs__sim_texture *t,
 {
     const CUDA_ARRAY3D_DESCRIPTOR *d = &a[0]->desc;
 
-    if (d->Flags & CUDA_ARRAY3D_CUBEMAP)
-        return CUDA_ERROR_NOT_SUPPORTED;
     take_format(t, d->Format, d->NumChannels);
+    t->cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
     t->layered = d->Flags & CUDA_ARRAY3D_LAYERED;
-    t->dims = !d->Height ? 1 : t->layered || !d->Depth ? 2 : 3;
+    t->dims = !d->Height ? 1 : t->layered || t->cube || !d->Depth ? 2 : 3;
     t->layers = t->layered ? (uint32_t)d->Depth : 1;
+    if (t->cube && t->surface) { /* a layer for each face */
+        t->cube = false;
+        t->layered = true;
+        t->layers = (uint32_t)d->Depth;
+    } else if (t->cube && t->layered) {
+        t->layers /= 6;
+    }
     t->levels = levels;
     for (uint32_t k = 0; k < levels; k++)
         t->level[k] = level_of(a[k]);
@@ -198,6 +205,7 @@ CUresult fgs__sim_texture_sampler(struct fgs__sim_texture *t,
         (wide || tex->flags & CU_TRSF_READ_AS_INTEGER);
     t->linear = tex->filterMode == CU_TR_FILTER_MODE_LINEAR && !t->fetched &&
         !t->integer;
+    t->seamless = t->cube && tex->flags & CU_TRSF_SEAMLESS_CUBEMAP;
     t->srgb = tex->flags & CU_TRSF_SRGB && !t->integer &&
         t->format == CU_AD_FORMAT_UNSIGNED_INT8;
     return t->srgb && !srgb_known(t) ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
@@ -220,31 +228,71 @@ static bool view_format(unsigned view, unsigned *format, unsigned *channels)
     return true;
 }
 
-/* A view of an array as it is: its format must be given, and another of the
- * same size is not made up.  Memory has no views; the driver lets them pass. */
-static CUresult take_view(struct fgs__sim_texture *t,
+/* Elements of 8 and 16 bytes as blocks of 4 x 4; what is in them is not known
+ * here. */
+static bool is_blocks(const struct fgs__sim_texture *t, unsigned view)
+{
+    enum { BC1 = 0x19, BC4 = 0x1c, BC4_SIGNED, BC7 = 0x22 };
+    bool half = view == BC1 || view == BC4 || view == BC4_SIGNED;
+
+    return view >= BC1 && view <= BC7 &&
+        t->format == CU_AD_FORMAT_UNSIGNED_INT32 &&
+        t->channels == (half ? 2 : 4);
+}
+
+/* Which levels and layers.  The last level may lie behind those that are
+ * there; what a layer does that is not is not known here. */
+static CUresult take_range(struct fgs__sim_texture *t,
+                           const CUDA_RESOURCE_VIEW_DESC *v)
+{
+    bool mipmap = t->res.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    uint32_t last = v->lastMipmapLevel;
+
+    if (v->firstMipmapLevel > last || (!mipmap && last) ||
+        v->firstLayer > v->lastLayer || (!t->layered && v->lastLayer) ||
+        v->firstMipmapLevel >= t->levels)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (v->lastLayer >= t->layers)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (last >= t->levels)
+        last = t->levels - 1;
+    t->levels = last - v->firstMipmapLevel + 1;
+    for (uint32_t k = 0; k < t->levels; k++) {
+        t->level[k] = t->level[k + v->firstMipmapLevel];
+        t->level[k].va += v->firstLayer * t->level[k].slice;
+    }
+    t->layers = v->lastLayer - v->firstLayer + 1;
+    return CUDA_SUCCESS;
+}
+
+/* A view has the sizes of the array's descriptor, and elements of its size in
+ * any format; a format must be given.  Memory has no views; the driver lets
+ * them pass. */
+static CUresult take_view(struct fgs__sim_ctx *ctx, struct fgs__sim_texture *t,
                           const CUDA_RESOURCE_VIEW_DESC *view)
 {
+    const CUDA_ARRAY3D_DESCRIPTOR *d;
     unsigned format, channels;
+    CUresult r;
 
     if (!view || t->res.resType == CU_RESOURCE_TYPE_LINEAR ||
         t->res.resType == CU_RESOURCE_TYPE_PITCH2D)
         return CUDA_SUCCESS;
-    if (!view_format(view->format, &format, &channels) ||
-        fgs__sim_component(format) * channels != t->element)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (format != t->format || channels != t->channels)
+    d = t->res.resType == CU_RESOURCE_TYPE_ARRAY
+        ? &fgs__sim_array_of(ctx, t->res.res.array.hArray)->desc
+        : &fgs__sim_mipmap_of(ctx, t->res.res.mipmap.hMipmappedArray)->desc;
+    if (is_blocks(t, view->format) && view->width == 4 * d->Width &&
+        view->height == 4 * d->Height && view->depth == d->Depth)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (view->firstMipmapLevel > view->lastMipmapLevel ||
-        view->lastMipmapLevel >= t->levels ||
-        view->firstLayer > view->lastLayer || view->lastLayer >= t->layers)
+    if (!view_format(view->format, &format, &channels) ||
+        fgs__sim_component(format) * channels != t->element ||
+        view->width != d->Width || view->height != d->Height ||
+        view->depth != d->Depth)
         return CUDA_ERROR_INVALID_VALUE;
-    t->levels = view->lastMipmapLevel - view->firstMipmapLevel + 1;
-    for (uint32_t k = 0; k < t->levels; k++) {
-        t->level[k] = t->level[k + view->firstMipmapLevel];
-        t->level[k].va += view->firstLayer * t->level[k].slice;
-    }
-    t->layers = view->lastLayer - view->firstLayer + 1;
+    r = take_range(t, view);
+    if (r)
+        return r;
+    take_format(t, format, channels);
     t->view = *view;
     t->viewed = true;
     return CUDA_SUCCESS;
@@ -270,9 +318,9 @@ static CUresult create(const CUDA_RESOURCE_DESC *res,
     r = surface && res->resType != CU_RESOURCE_TYPE_ARRAY
         ? CUDA_ERROR_INVALID_VALUE : fgs__sim_texture_bind(ctx, t, res);
     if (!r && !surface)
-        r = fgs__sim_texture_sampler(t, tex);
+        r = take_view(ctx, t, view);
     if (!r && !surface)
-        r = take_view(t, view);
+        r = fgs__sim_texture_sampler(t, tex);
     if (!r)
         r = fgs__sim_texture_add(ctx, t);
     if (r)

@@ -64,8 +64,8 @@ struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
     memcpy(params, op->u.kernel.params, code->param_bytes + 16);
     out->u = op->u;
     out->u.kernel.params = params;
-    /* "Kernels launched using graphs must not use texture and surface
-     * references" (cuGraphAddKernelNode): none is bound, a use faults. */
+    /* Of references none is bound: a use that was not seen (cu_launch.c) is a
+     * fault. */
     out->u.kernel.grid.bound = NULL;
     out->u.kernel.grid.params = params;
     out->u.kernel.grid.id = ++dev->next_grid;

@@ -29,6 +29,9 @@ struct fgs__sim_bound {
     struct fgs__sim_texture t;
 };
 
+struct fgs__sim_func;
+bool fgs__sim_references_used(const struct fgs__sim_func *f);
+
 /* Enter and find it; the lock is held only after CUDA_SUCCESS. */
 CUresult fgs__sim_reference_enter(struct fgs__sim_reference **ref,
                                   const void *handle, bool surface);

@@ -91,8 +91,9 @@ static void place(const struct fgs__sim_sample *s, unsigned d, uint32_t size,
     /* Only normalized coordinates wrap around. */
     if (!t->normalized && mode < CU_TR_ADDRESS_MODE_BORDER)
         mode = CU_TR_ADDRESS_MODE_CLAMP;
-    u = t->normalized ? scaled(bits_float(s->coord[d]), size)
-                      : bounded((double)bits_float(s->coord[d]));
+    u = t->cube ? s->way[d] * size
+        : t->normalized ? scaled(bits_float(s->coord[d]), size)
+                        : bounded((double)bits_float(s->coord[d]));
     if (two) {
         double fine = floor(u * FRACTION + 0.5) - FRACTION / 2;
         double whole = floor(fine / FRACTION);
@@ -104,8 +105,10 @@ static void place(const struct fgs__sim_sample *s, unsigned d, uint32_t size,
     }
     a->at[0] += s->offset[d];
     a->at[1] = a->at[0] + 1;
-    address(a, 0, mode, size);
-    address(a, 1, mode, size);
+    if (!t->seamless || !two) {
+        address(a, 0, mode, size);
+        address(a, 1, mode, size);
+    }
     /* One element has one weight, which three dimensions show. */
     if (a->at[0] == a->at[1])
         a->part = 0;
@@ -117,7 +120,8 @@ static bool fetch(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
                   unsigned which, struct fgs__sim_texel *out)
 {
     const struct fgs__sim_texture *t = s->t;
-    uint64_t at[3] = { 0, 0, 0 };
+    int64_t at[3] = { 0, 0, 0 };
+    uint32_t face = s->layer % 6;
     const char *from;
 
     for (unsigned d = 0; d < dims_of(t); d++) {
@@ -130,12 +134,17 @@ static bool fetch(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
                 fgs__sim_texel_border(t, out);
             return true;
         }
-        at[d] = (uint64_t)a[d].at[k];
+        at[d] = a[d].at[k];
     }
-    if (t->layered)
+    if (t->layered || t->cube)
         at[2] = s->layer;
-    from = fgs__sim_global(w, l->va + at[2] * l->slice + at[1] * l->pitch +
-                           at[0] * t->element, t->element);
+    if (t->seamless) {
+        fgs__sim_cube_beside(&face, at, l->size[0]);
+        at[2] += (int64_t)face - s->layer % 6;
+    }
+    from = fgs__sim_global(w, l->va + (uint64_t)at[2] * l->slice +
+                           (uint64_t)at[1] * l->pitch +
+                           (uint64_t)at[0] * t->element, t->element);
     if (from)
         fgs__sim_texel_read(t, from, out);
     return from != NULL;
@@ -164,6 +173,36 @@ static void weigh(const struct axis *a, unsigned dims, uint32_t all,
     }
 }
 
+/* Which neighbour lies behind a corner of a face; 8 = none. */
+static unsigned corner_of(const struct fgs__sim_level *l, const struct axis *a)
+{
+    unsigned corner = 0;
+
+    for (unsigned d = 0; d < 2; d++) {
+        if (a[d].at[0] >= 0 && a[d].at[1] < l->size[d])
+            return 8;
+        corner |= (unsigned)(a[d].at[1] >= l->size[d]) << d;
+    }
+    return corner;
+}
+
+/* Three faces meet at a corner: the weight of the element that there is none
+ * goes to the other three, and what a third leaves over to the face's own. */
+static void share_corner(const struct fgs__sim_level *l, const struct axis *a,
+                         uint32_t weight[8])
+{
+    unsigned corner = corner_of(l, a);
+    uint32_t third;
+
+    if (corner > 3)
+        return;
+    third = (weight[corner] + 1) / 3;
+    weight[corner ^ 1] += third;
+    weight[corner ^ 2] += third;
+    weight[corner ^ 3] += weight[corner] - 2 * third;
+    weight[corner] = 0;
+}
+
 static void places(const struct fgs__sim_sample *s,
                    const struct fgs__sim_level *l, bool two, struct axis *a)
 {
@@ -182,6 +221,8 @@ static bool add_level(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
 
     places(s, l, s->t->linear, a);
     weigh(a, dims_of(s->t), all, weight);
+    if (s->t->seamless)
+        share_corner(l, a, weight);
     for (unsigned k = 0; k < 8; k++) {
         if (!weight[k])
             continue;
@@ -190,6 +231,22 @@ static bool add_level(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
         mix->quad[mix->count] = (uint8_t)(quad + k / 4);
         mix->weight[mix->count++] = weight[k];
     }
+    return true;
+}
+
+/* What a gather has for the element that there is none: a mean of the three
+ * that meet at the corner. */
+static bool mean(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
+                 const struct axis *a, unsigned corner,
+                 struct fgs__sim_texel *out)
+{
+    const struct fgs__sim_level *l = &s->t->level[0];
+    struct fgs__sim_mix mix = { .count = 3, .weight = { 85, 85, 86 } };
+
+    for (unsigned k = 0; k < 3; k++)
+        if (!fetch(w, s, l, a, corner ^ (k + 1), &mix.of[k]))
+            return false;
+    fgs__sim_texel_mix(s->t, &mix, out);
     return true;
 }
 
@@ -204,7 +261,11 @@ static bool gather(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
 
     places(s, &s->t->level[0], true, a);
     for (unsigned k = 0; k < 4; k++) {
-        if (!fetch(w, s, &s->t->level[0], a, order[k], &e))
+        bool corner = s->t->seamless &&
+            corner_of(&s->t->level[0], a) == order[k];
+
+        if (corner ? !mean(w, s, a, order[k], &e)
+                   : !fetch(w, s, &s->t->level[0], a, order[k], &e))
             return false;
         out->v[k] = e.v[s->component];
     }
@@ -247,7 +308,7 @@ static uint32_t choose_level(const struct fgs__sim_sample *s)
     double lod = 0, most = FRACTION * (double)(s->t->levels - 1);
 
     if (s->level)
-        lod = floor(bounded((double)s->lod) * FRACTION) +
+        lod = trunc(bounded((double)s->lod) * FRACTION) +
             trunc(bounded((double)tex->mipmapLevelBias) * FRACTION);
     lod = fmax(lod, floor((double)tex->minMipmapLevelClamp * FRACTION));
     lod = fmin(lod, floor((double)tex->maxMipmapLevelClamp * FRACTION));

@@ -45,7 +45,7 @@ static bool locate(const struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     int64_t row = (int64_t)l->size[0] * t->element;
 
     if (t->layered) {
-        at[2] = ((const int32_t *)fgs__sim_at(w, *op++))[lane];
+        at[2] = ((const uint32_t *)fgs__sim_at(w, *op++))[lane];
         if (!limit(&at[2], t->layers, clamp))
             return false;
     }

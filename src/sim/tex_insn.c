@@ -6,12 +6,14 @@
 
 /* The places of the operands: op[] and, of offsets, aux[]. */
 enum {
-    OP_RESULT = 0, OP_OBJECT = 4, OP_COORD = 5, OP_LOD = 8, OP_RESIDENT = 9
+    OP_RESULT = 0, OP_OBJECT = 4, OP_COORD = 5, OP_LOD = 9
 };
+/* imm: the place of the predicate. */
 enum { AUX_FACTS = 0, AUX_OFFSET = 1 };
 enum {
     DIMS = FGS__SIM_DIMS,
     LAYERED = FGS__SIM_LAYERED,
+    CUBE = FGS__SIM_CUBE,
     INTEGERS = 1 << 3,
     HALF = 1 << 5,         /* results of 16 bits                             */
     PACKED = 1 << 6,       /* ... two a register                             */
@@ -53,8 +55,27 @@ struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
 /* The instruction's shape must be the object's. */
 static bool fits(const struct fgs__sim_texture *t, uint32_t facts)
 {
-    return t->dims == (facts & DIMS) && t->layered == !!(facts & LAYERED) &&
-        (!t->fetched || facts & INTEGERS);
+    unsigned dims = facts & CUBE ? 2 : facts & DIMS;
+
+    return t->dims == dims && t->layered == !!(facts & LAYERED) &&
+        t->cube == !!(facts & CUBE) && (!t->fetched || facts & INTEGERS);
+}
+
+/* Reads whose bits are not known; NULL = none.  Hardware filters integers too,
+ * and gathers them at a seamless corner; a level that is given is another one
+ * where the texture is anisotropic. */
+static const char *unknown(const struct fgs__sim_texture *t, uint32_t facts,
+                           bool level)
+{
+    if (t->fetched || facts & INTEGERS)
+        return NULL;
+    if (level && t->levels > 1 && t->tex.maxAnisotropy > 1)
+        return "levels of anisotropic textures are not executed";
+    if (!t->integer ||
+        (facts & GATHER ? !t->seamless
+                        : t->tex.filterMode != CU_TR_FILTER_MODE_LINEAR))
+        return NULL;
+    return "means of integers are not executed";
 }
 
 static uint32_t word(const struct fgs__sim_warp *w, fgs__sim_ref r, int lane)
@@ -75,6 +96,8 @@ static void take_coords(const struct fgs__sim_warp *w,
         /* One below 0 is the last: an H200 takes it for a large one. */
         s->layer = at > most && !(facts & INTEGERS) ? most : at;
     }
+    if (facts & CUBE)
+        s->layer *= 6;
     for (unsigned d = 0; d < (facts & DIMS); d++) {
         s->coord[d] = word(w, op[d], lane);
         s->offset[d] = i->aux[AUX_OFFSET + d] == FGS__SIM_NOREF
@@ -124,6 +147,7 @@ static const struct fgs__sim_insn *run_tex(struct fgs__sim_warp *w,
                                                      false);
         struct fgs__sim_sample s = { .t = t };
         struct fgs__sim_texel e;
+        const char *why;
 
         if (!t)
             return NULL;
@@ -131,14 +155,20 @@ static const struct fgs__sim_insn *run_tex(struct fgs__sim_warp *w,
             return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_INSTRUCTION, l,
                                        "the texture has another shape than "
                                        "the instruction");
+        why = unknown(t, i->aux[AUX_FACTS], i->op[OP_LOD] != FGS__SIM_NOREF);
+        if (why)
+            return fgs__sim_warp_fault(w, i, CUDA_ERROR_NOT_SUPPORTED, l, "%s",
+                                       why);
         take_coords(w, i, l, &s);
+        if (t->cube)
+            fgs__sim_cube_place(&s);
         if (!fgs__sim_sample(w, &s, &e))
             return fgs__sim_warp_fault(w, i, CUDA_ERROR_ILLEGAL_ADDRESS, l,
                                        "the texture's memory is gone");
         put(w, i, l, &e);
     }
-    if (i->op[OP_RESIDENT] != FGS__SIM_NOREF)
-        *(uint32_t *)fgs__sim_at(w, i->op[OP_RESIDENT]) |= w->exec;
+    if (i->imm != FGS__SIM_NOREF)
+        *(uint32_t *)fgs__sim_at(w, (fgs__sim_ref)i->imm) |= w->exec;
     fgs__sim_warp_delay(w, FGS__SIM_GLOBAL_PS);
     return i + 1;
 }
@@ -166,8 +196,12 @@ uint32_t fgs__sim_geometry(const struct fgs__ptx_insn *src)
         return 3;
     case FGS__M_GEOM_A1D:
         return 1 | LAYERED;
-    default:
+    case FGS__M_GEOM_A2D:
         return 2 | LAYERED;
+    case FGS__M_GEOM_CUBE:
+        return 3 | CUBE;
+    default:
+        return 3 | CUBE | LAYERED;
     }
 }
 
@@ -194,10 +228,10 @@ static bool take_results(struct fgs__sim_decoder *d,
     const struct fgs__ptx_operand *o = &src->operand[0];
     uint32_t flip;
 
-    out->op[OP_RESIDENT] = FGS__SIM_NOREF;
+    out->imm = FGS__SIM_NOREF;
     if (o->kind == FGS__O_PAIR) {
-        out->op[OP_RESIDENT] = fgs__sim_ref_pred(d, &o->child[1], &flip);
-        if (out->op[OP_RESIDENT] == FGS__SIM_NOREF)
+        out->imm = fgs__sim_ref_pred(d, &o->child[1], &flip);
+        if (out->imm == FGS__SIM_NOREF)
             return false;
         o = &o->child[0];
     }
@@ -299,16 +333,17 @@ bool fgs__sim_sel_tex(struct fgs__sim_decoder *d,
 static uint32_t answer(const struct fgs__sim_texture *t, unsigned what,
                        uint32_t level)
 {
-    const struct fgs__sim_level *l =
-        &t->level[level < t->levels ? level : t->levels - 1];
+    const struct fgs__sim_level *l = &t->level[level];
 
+    if (level >= t->levels)
+        return 0;
     switch (what) {
     case FGS__M_QUERY_WIDTH:
         return l->size[0];
     case FGS__M_QUERY_HEIGHT:
         return l->size[1];
     case FGS__M_QUERY_DEPTH:
-        return t->dims > 2 ? l->size[2] : 0;
+        return t->dims > 2 ? l->size[2] : t->layered ? t->layers : 0;
     case FGS__M_QUERY_LAYERS:
         return t->layered ? t->layers : 0;
     default:

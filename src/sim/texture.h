@@ -27,6 +27,7 @@ struct fgs__sim_texture {
     uint8_t channels, element; /* element: bytes                             */
     uint8_t dims;              /* 1 ... 3, without layers                    */
     bool layered, fetched;     /* fetched: by integers alone (linear)        */
+    bool cube, seamless;       /* of two dimensions, six faces for a layer   */
     bool integer;              /* results are integers                       */
     bool srgb;                 /* see fgs__sim_is_srgb                       */
     bool linear, normalized;
@@ -102,7 +103,8 @@ void fgs__sim_texel_mix(const struct fgs__sim_texture *t,
 struct fgs__sim_sample {
     const struct fgs__sim_texture *t;
     uint32_t coord[3];         /* bits; of integers, or of floats            */
-    uint32_t layer;
+    uint32_t layer;            /* of a cube the face of a layer              */
+    double way[2];             /* of a cube: in [0, 1), on its face          */
     int32_t offset[3];
     bool integers;             /* the coordinates                            */
     bool gather;               /* tld4, of component                         */
@@ -110,6 +112,12 @@ struct fgs__sim_sample {
     uint8_t component;
     float lod;
 };
+/* A direction as a face and a place on it (cube.c). */
+void fgs__sim_cube_place(struct fgs__sim_sample *s);
+/* An element beside a face's edge as one of the face behind it; false = both
+ * lie outside, at a corner. */
+bool fgs__sim_cube_beside(uint32_t *face, int64_t at[2], int64_t size);
+
 /* False = the memory is gone. */
 bool fgs__sim_sample(struct fgs__sim_warp *w, const struct fgs__sim_sample *s,
                      struct fgs__sim_texel *out);
@@ -130,8 +138,8 @@ struct fgs__sim_texture *fgs__sim_object(struct fgs__sim_warp *w,
 /* [object, ...]: a place with handles, or with the address of one. */
 bool fgs__sim_ref_object(struct fgs__sim_decoder *d,
                          const struct fgs__ptx_operand *o, fgs__sim_ref *out);
-/* How many coordinates, and FGS__SIM_LAYERED. */
-enum { FGS__SIM_DIMS = 3, FGS__SIM_LAYERED = 1 << 2 };
+/* How many coordinates, FGS__SIM_LAYERED, FGS__SIM_CUBE. */
+enum { FGS__SIM_DIMS = 3, FGS__SIM_LAYERED = 1 << 2, FGS__SIM_CUBE = 1 << 4 };
 uint32_t fgs__sim_geometry(const struct fgs__ptx_insn *src);
 bool fgs__sim_ref_coords(struct fgs__sim_decoder *d,
                          const struct fgs__ptx_operand *o, uint32_t geometry,

@@ -271,10 +271,12 @@ static void one_whose_array_is_gone_ends_its_kernel(void **state)
     ends("plane");
 }
 
-static void one_in_a_graph_ends_its_kernel(void **state)
+/* What an H200's driver answers. */
+static void one_in_a_graph_is_refused(void **state)
 {
+    CUDA_KERNEL_NODE_PARAMS node = { 0 };
+    CUgraphNode added;
     CUstream stream;
-    CUgraphExec exec;
     CUgraph graph;
 
     (void)state;
@@ -282,11 +284,18 @@ static void one_in_a_graph_ends_its_kernel(void **state)
     OK(cuTexRefSetAddress(NULL, tex, memory, sizeof numbers));
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    assert_int_equal(launch("line", out, 0, N, stream), 0);
-    OK(cuStreamEndCapture(stream, &graph));
-    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    OK(cuGraphLaunch(exec, stream));
-    CU(cuStreamSynchronize(stream), ERROR_ILLEGAL_ADDRESS);
+    assert_int_equal(launch("line", out, 0, N, stream),
+                     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CU(cuStreamEndCapture(stream, &graph),
+       ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuGraphCreate(&graph, 0));
+    node.func = sim_func(&s, "line");
+    node.gridDimX = node.gridDimY = node.gridDimZ = 1;
+    node.blockDimX = node.blockDimY = node.blockDimZ = 1;
+    CU(cuGraphAddKernelNode_v2(&added, graph, NULL, 0, &node),
+       ERROR_NOT_SUPPORTED);
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamDestroy(stream));
 }
 
 static void wrong_calls_are_refused(void **state)
@@ -371,7 +380,7 @@ int main(void)
         T(one_that_is_not_bound_ends_its_kernel),
         T(one_without_a_format_ends_its_kernel),
         T(one_whose_array_is_gone_ends_its_kernel),
-        T(one_in_a_graph_ends_its_kernel),
+        T(one_in_a_graph_is_refused),
         T(wrong_calls_are_refused),
         T(references_say_what_they_were_told),
     };

@@ -125,6 +125,44 @@ static void light_of_an_unknown_sum_is_refused(void **state)
     unmake(&s, &c, &o);
 }
 
+/* 1.5f is 0x3fc00000: the bytes 0, 0, 0xc0, 0x3f. */
+static void a_view_reads_elements_in_its_format(void **state)
+{
+    const uint32_t want[2][4] = { { 0x3fc00000 }, { 0, 0, 0xc0, 0x3f } };
+    const unsigned format[] = { 13, 3 }; /* UINT_1X32, UINT_4X8 */
+    CUDA_ARRAY3D_DESCRIPTOR d = { 1, 0, 0, F32, 1, 0 };
+    CUDA_RESOURCE_DESC res = { .resType = CU_RESOURCE_TYPE_ARRAY };
+    CUDA_TEXTURE_DESC tex = { .flags = INT };
+    CUDA_RESOURCE_VIEW_DESC view = { .width = 1 };
+    CUDA_MEMCPY3D c = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .WidthInBytes = 4, .Height = 1, .Depth = 1 };
+    float x = 1.5f;
+    CUtexObject t;
+
+    (void)state;
+    assert_int_equal(s.call.array(&c.dstArray, &d), 0);
+    c.srcHost = &x;
+    assert_int_equal(s.call.copy(&c), 0);
+    res.res.array.hArray = c.dstArray;
+    memset(points, 0, 16);
+    for (int k = 0; k < 2; k++) {
+        view.format = format[k];
+        assert_int_equal(s.call.texture(&t, &res, &tex, &view), 0);
+        assert_int_equal(run(&s, T1, 1, t), 0);
+        assert_memory_equal(s.got, want[k], 16);
+        assert_int_equal(s.call.no_texture(t), 0);
+    }
+    view.width = 2; /* what an H200 said of these */
+    assert_int_equal(s.call.texture(&t, &res, &tex, &view),
+                     CUDA_ERROR_INVALID_VALUE);
+    view.width = 1;
+    view.depth = 1;
+    assert_int_equal(s.call.texture(&t, &res, &tex, &view),
+                     CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(s.call.no_array(c.dstArray), 0);
+}
+
 /* Not for a slip of the text: the log says why. */
 static void refused(const char *insn, const char *why)
 {
@@ -151,9 +189,9 @@ static void what_is_not_executed_is_not_loaded(void **state)
     refused("tex.2d.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, %tex, {%c0, %c1}];"
             "\n",
             "a sampler of its own is not executed");
-    refused("tex.cube.v4.u32.f32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1, %c2, "
+    refused("tex.2dms.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%tex, {%c0, %c1, %c2, "
             "%c2}];\n",
-            "'.cube' is not supported");
+            "'.2dms' is not supported");
 }
 
 static void descriptors_are_judged_as_by_a_gpu(void **state)
@@ -198,6 +236,7 @@ int main(void)
         cmocka_unit_test(all_bits_are_those_of_a_gpu),
         cmocka_unit_test(filtered_signed_bytes_are_near_the_text),
         cmocka_unit_test(light_of_an_unknown_sum_is_refused),
+        cmocka_unit_test(a_view_reads_elements_in_its_format),
         cmocka_unit_test(what_is_not_executed_is_not_loaded),
         cmocka_unit_test(descriptors_are_judged_as_by_a_gpu),
         cmocka_unit_test(wrong_kernels_end_as_on_a_gpu),

@@ -3,11 +3,12 @@
  *   //: texture KIND KEY VALUE...
  *   //: surface KIND KEY VALUE...
  *
- * KIND is array, layered, mipmap, linear or pitch.  Each line is one more
- * parameter of the entry, .u64, behind p_in and p_out.  An array is filled
- * with what lies behind p_in from byte `at` on, level behind level; linear and
- * pitch name the memory there.  What a surface holds at the end is copied
- * behind p_out from byte `back` on.  Keys with commas between values:
+ * KIND is array, layered, cube, stack (of cubes), mipmap, linear or pitch.
+ * Each line is one more parameter of the entry, .u64, behind p_in and p_out.
+ * An array is filled with what lies behind p_in from byte `at` on, level behind
+ * level; linear and pitch name the memory there.  What a surface holds at the
+ * end is copied behind p_out from byte `back` on.  Keys with commas between
+ * values:
  *
  *   size W{,H{,D or layers}}   at BYTES     back BYTES   pitch BYTES
  *   format u8|u16|u32|s8|s16|s32|f16|f32    channels N   levels N
@@ -26,7 +27,7 @@ enum { TEX_LINES = 4 };
 
 struct tex_line {
     bool surface;
-    char kind;                 /* a y(layered) m l p                         */
+    char kind;                 /* a y(layered) c s(tack) m l p               */
     char ref[40];
     double size[4], at[4], back[4], pitch[4], channels[4], levels[4];
     double address[4], filter[4], flags[4], mip[4], lod[4], border[4];
@@ -121,7 +122,7 @@ static bool tex_parse(struct tex_line *t, bool surface, char *s)
             t->dims = n;
         t->has_back |= keys[k].to == t->back;
     }
-    return t->dims && strchr("aymlp", t->kind);
+    return t->dims && strchr("aycsmlp", t->kind);
 }
 
 static CUresult tex_copy(CUarray a, CUdeviceptr mem, bool in, size_t *bytes)
@@ -153,7 +154,8 @@ static CUresult tex_memory(struct tex_line *t, CUdeviceptr in,
     CUDA_ARRAY3D_DESCRIPTOR d = {
         (size_t)t->size[0], (size_t)t->size[1], (size_t)t->size[2], t->format,
         (unsigned)t->channels[0],
-        (t->kind == 'y' ? CUDA_ARRAY3D_LAYERED : 0u) |
+        (t->kind == 'y' || t->kind == 's' ? CUDA_ARRAY3D_LAYERED : 0u) |
+            (t->kind == 'c' || t->kind == 's' ? CUDA_ARRAY3D_CUBEMAP : 0u) |
             (t->surface ? CUDA_ARRAY3D_SURFACE_LDST : 0u)
     };
     CUdeviceptr from = in + (CUdeviceptr)t->at[0];
