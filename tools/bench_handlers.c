@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Sources and results are registers of their own; %d8 holds a global, %r20 a
- * shared address of the thread, %r21 and %d9 the lane's distance. */
+ * shared address of the thread, %r21 the lane's distance, %d9 a byte's global
+ * address. */
 static const char before[] =
     "cvt.rn.f32.u32 %f0, %t; mov.f32 %f1, 0f3F800001; mov.f32 %f2, 0f3DCCCCCD;"
     "mov.u32 %r0, %t; mov.u32 %r1, 7; mov.u32 %r2, 0x12345678;"
@@ -15,13 +16,14 @@ static const char before[] =
     "mov.b16 %h0, 0x3C01; mov.b16 %h1, 0x4105; setp.lt.u32 %p0, %lane, 9;"
     "mul.wide.u32 %d0, %t, 4; add.u64 %d8, %out, %d0; mov.u32 %r20, s;"
     "mul.lo.u32 %r21, %lane, 4; add.u32 %r20, %r20, %r21;"
-    "xor.b32 %r22, %r20, 68;";
+    "xor.b32 %r22, %r20, 68; cvt.u64.u32 %d9, %t; add.u64 %d9, %out, %d9;";
 static const char vars[] =
     ".shared .align 16 .b8 s[4096];";
 static const char regs[] =
     ".reg .f64 %g<8>; .reg .b16 %h<8>;";
 
 #define LOCKED  "a locked operation of the host for each lane"
+#define APART   "bytes that are no neighbours are read lane by lane"
 #define CASES   "conversions that are rare go lane by lane"
 #define TABLE   "a table lookup in each lane, for the bits of a GPU"
 #define DIVIDES "vectors of the host do not divide integers"
@@ -68,7 +70,8 @@ static struct bench_handler handlers[] = {
     I("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%out];")
     I("st.global.u32 [%d8], %r0;") I("st.shared.u32 [%r20], %r0;")
     I("ld.shared.u32 %r4, [%r20];") I("ld.shared.u32 %r4, [%r22];")
-    I("ld.param.u32 %r4, [p_n];") I("ld.global.u8 %r4, [%d8];")
+    I("ld.param.u32 %r4, [p_n];") I("ld.global.u8 %r4, [%d9];")
+    R("ld.global.u8 %r4, [%d8];", APART)
     I("@%p0 add.u32 %r4, %r0, %r2;") I("@%p0 ld.global.u32 %r4, [%d8];")
     R("atom.global.add.u32 %r4, [%d8], 1;", LOCKED)
     I("red.global.add.u32 [%out], 1;")

@@ -196,17 +196,18 @@ MAP1(neg_f32, l_f32, l_f32, fix_f32(-in_f32(i, x)))
 MAP1(abs_f64, l_f64, l_f64, fix_f64(x, __builtin_fabs(x)))
 MAP1(neg_f64, l_f64, l_f64, fix_f64(x, -x))
 
-/* -0 is less than +0; NaNs are dealt with by the callers. */
-#define ORDERED(name, T, OP, NEG_FIRST)                                        \
+/* -0 is less than +0: of two that are equal the bits or the common ones.  NaNs
+ * are dealt with by the callers. */
+#define ORDERED(name, T, OP, BITS, JOIN)                                       \
     static FGS__INLINE T name(T x, T y)                                        \
     {                                                                          \
-        T z = (__builtin_signbit(x) != 0) == NEG_FIRST ? x : y;                \
+        T z = bits_##T(BITS(x) JOIN BITS(y));                                  \
         return x == y ? z : x OP y ? x : y;                                    \
     }
-ORDERED(least_f32, float, <, 1)
-ORDERED(most_f32, float, >, 0)
-ORDERED(least_f64, double, <, 1)
-ORDERED(most_f64, double, >, 0)
+ORDERED(least_f32, float, <, float_bits, |)
+ORDERED(most_f32, float, >, float_bits, &)
+ORDERED(least_f64, double, <, double_bits, |)
+ORDERED(most_f64, double, >, double_bits, &)
 
 /* A NaN is ignored unless both are, or .NaN. */
 static FGS__INLINE float skip_nan_f32(const struct fgs__sim_insn *i, float x,
@@ -263,8 +264,44 @@ MAP3(min3_f32, l_f32, l_f32, l_f32, l_f32,
 MAP3(max3_f32, l_f32, l_f32, l_f32, l_f32,
      max_one(i, max_one(i, in_abs(i, x), in_abs(i, y)), in_abs(i, z)))
 
-MAP2(min_f32, l_f32, l_f32, l_f32, min_one(i, in_f32(i, x), in_f32(i, y)))
-MAP2(max_f32, l_f32, l_f32, l_f32, max_one(i, in_f32(i, x), in_f32(i, y)))
+/* The common ones as vectors: what the instruction says is read before the
+ * lanes, which could lie there for all that the compiler knows. */
+#define FIRST_OF(name, PICK)                                                   \
+    static FGS__INLINE void name##_all(l_f32 *d, const l_f32 *a,               \
+                                       const l_f32 *b,                         \
+                                       const struct fgs__sim_insn *i)          \
+    {                                                                          \
+        const float tiny = i->aux[AUX_FTZ] ? 0x1p-126f : 0;                    \
+        const uint32_t nan = i->aux[AUX_NAN] ? UINT32_MAX : 0;                 \
+        int k;                                                                 \
+                                                                               \
+        FGS__EACH                                                              \
+        for (k = 0; k < LANES; k++)                                            \
+            d[k] = without_nan(flush_below(a[k], tiny),                        \
+                               flush_below(b[k], tiny), nan,                   \
+                               PICK(flush_below(a[k], tiny),                   \
+                                    flush_below(b[k], tiny)));                 \
+    }                                                                          \
+    RUN2(name, l_f32, l_f32, l_f32)
+
+static FGS__INLINE float flush_below(float x, float tiny)
+{
+    return __builtin_fabsf(x) < tiny ? __builtin_copysignf(0, x) : x;
+}
+
+/* As skip_nan_f32; `nan` has ones for .NaN. */
+static FGS__INLINE float without_nan(float x, float y, uint32_t nan, float r)
+{
+    uint32_t all = nan & 0x7fffffffu;
+    float for_x = bits_float((float_bits(y) & ~nan) | all);
+    float for_y = bits_float((float_bits(x) & ~nan) | all);
+
+    r = x == x ? r : for_x;
+    r = y == y ? r : for_y;
+    return fix_f32(r);
+}
+FIRST_OF(min_f32, least_f32)
+FIRST_OF(max_f32, most_f32)
 MAP2(min_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, least_f64(x, y)))
 MAP2(max_f64, l_f64, l_f64, l_f64, skip_nan_f64(x, y, most_f64(x, y)))
 
