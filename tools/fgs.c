@@ -18,7 +18,7 @@ const struct verb verbs[] = {
      verb_device},
     {"ptx", "list the kernels, or print one as it is loaded", usage_ptx,
      verb_ptx},
-    {"check", "check PTX files as the software device's loader does",
+    {"check", "check PTX files by the rules of the assembler",
      usage_check, verb_check},
     {"sass", "machine code of kernels, the protocol marked and checked",
      usage_sass, verb_sass},

@@ -1,4 +1,4 @@
-/* verb_check.c -- fgs check: PTX files, checked as the loader does */
+/* verb_check.c -- fgs check: PTX files by the rules of the assembler
 #include "tool.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@ const char usage_check[] =
     "usage: fgs check [OPTION]... FILE...\n"
     "\n"
     "Parse and check PTX files; each error is printed to stderr as\n"
-    "FILE:LINE:COLUMN: TEXT.\n"
+    "FILE:LINE:COLUMN: TEXT.  The software device refuses some good texts\n"
+    "when it loads them, by name: README, \"Limits\".\n"
     "\n"
     "  --json   as JSON, to standard output\n"
     "\n"

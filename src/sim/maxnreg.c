@@ -4,9 +4,10 @@
  * (fgs__ptx_entry_registers; without such a number the assembler leaves the
  * instruction out, so it does nothing).  .dec gives those above the count to
  * the pool of the block, .inc waits until the pool has what is lacking (ISA
- * 9.7.20.5).  That .dec does not go up and .inc not down, that the warps of a
- * warpgroup execute the same ones, and meet before the next, is the program's
- * to see to, and a fault where it does not.
+ * 9.7.20.5); what warps had that exited does not come there, on an H200 either.
+ * That .dec does not go up and .inc not down, that the warps of a warpgroup
+ * execute the same ones, and meet before the next, is the program's to see to,
+ * and a fault where it does not.
  */
 #include "sim/matrix.h"
 #include <stdio.h>

@@ -236,6 +236,25 @@ static CUresult relocate(struct fgs__sim_module *m, struct fgs__sim_log *log)
     return CUDA_SUCCESS;
 }
 
+/* What a kernel may have of its own.  From 9.0 on that is all that a block can
+ * have, without being asked for: an H200 takes 232448 bytes in texts for sm_90
+ * and sm_90a, and not one more.  (ptxas has that bound for sm_90a, sm_100a ...,
+ * for others 48 KiB; a driver compiles for the device itself.) */
+static uint32_t most_static(const fgs_sim_config *cfg)
+{
+    return cfg->cc >= 90 ? fgs__sim_max_shared(cfg)
+                         : (uint32_t)FGS__SIM_STATIC_SHARED;
+}
+
+/* And what a launch may add before more is asked for, as the H200 has it. */
+static uint32_t default_dynamic(const fgs_sim_config *cfg, uint32_t own)
+{
+    uint32_t most = own <= FGS__SIM_STATIC_SHARED
+        ? (uint32_t)FGS__SIM_STATIC_SHARED : most_static(cfg);
+
+    return own < most ? most - own : 0;
+}
+
 static CUresult make_func(struct fgs__sim_module *m,
                           const struct fgs__ptx_func *f,
                           struct fgs__ptx_diags *diags,
@@ -252,18 +271,17 @@ static CUresult make_func(struct fgs__sim_module *m,
     out->carveout = -1;
     memcpy(out->cluster, out->func->reqcluster, sizeof out->cluster);
     m->funcs++; /* from here on module_free takes it */
-    if (out->code->shared_bytes < FGS__SIM_STATIC_SHARED)
-        out->max_dynamic = FGS__SIM_STATIC_SHARED - out->code->shared_bytes;
+    out->max_dynamic = default_dynamic(&dev->cfg, out->code->shared_bytes);
     out->handle = fgs__sim_handle_make(&dev->handles, &dev->alloc,
                                        FGS__SIM_KIND_FUNC, out);
     if (!out->handle)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (out->code->shared_bytes > FGS__SIM_STATIC_SHARED) {
+    if (out->code->shared_bytes > most_static(&dev->cfg)) {
         fgs__sim_log_line(log,
                  "ptxas error   : Entry function '%s' uses too much shared "
                  "data (0x%x bytes, 0x%x max)\n",
                  f->name, out->code->shared_bytes,
-                 (unsigned)FGS__SIM_STATIC_SHARED);
+                 most_static(&dev->cfg));
         return CUDA_ERROR_INVALID_PTX;
     }
     return CUDA_SUCCESS;

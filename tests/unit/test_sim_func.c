@@ -97,6 +97,50 @@ static void available_shared_memory_is_the_most(void **state)
     assert_int_equal(none, 7);
 }
 
+/* What an H200 says of it: static bytes, what a launch may add unasked. */
+static void static_shared_memory_may_be_all_of_a_block(void **state)
+{
+    static const struct {
+        uint32_t cc;
+        int bytes, dynamic; /* -1: not loaded */
+    } rows[] = {
+        { 90, 49152, 0 }, { 90, 49168, 183280 }, { 90, 60000, 172448 },
+        { 90, 231424, 1024 }, { 90, 232448, 0 }, { 90, 232449, -1 },
+        { 80, 49152, 0 }, { 80, 49168, -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        fgs_sim_config cfg = sim_config();
+        CUmodule m = NULL;
+        struct sim now;
+        char text[512];
+        CUfunction f;
+        int v = -1;
+
+        cfg.cc = rows[i].cc;
+        now = sim_open(&cfg, NULL);
+        snprintf(text, sizeof text, ".version 8.0\n.target sm_80\n"
+                 ".address_size 64\n.visible .entry k()\n{\n"
+                 ".shared .align 16 .b8 x[%d];\nst.shared.u8 [x+%d], 5;\n"
+                 "ret;\n}\n", rows[i].bytes, rows[i].bytes - 1);
+        assert_int_equal(fgs__sim_cuModuleLoadData(&m, text),
+                         rows[i].dynamic < 0 ? CUDA_ERROR_INVALID_PTX : 0);
+        if (m) {
+            OK(cuModuleGetFunction(&f, m, "k"));
+            OK(cuFuncGetAttribute(
+                &v, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f));
+            assert_int_equal(v, rows[i].dynamic);
+            OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, (unsigned)v, NULL, NULL,
+                              NULL));
+            CU(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, (unsigned)v + 16, NULL,
+                              NULL, NULL), ERROR_INVALID_VALUE);
+            OK(cuCtxSynchronize());
+        }
+        sim_close(&now);
+    }
+}
+
 static void cooperative_grid_must_fit(void **state)
 {
     CUfunction f = sim_func(&s, "affine");
@@ -187,6 +231,7 @@ int main(void)
         T(function_says_what_it_is),
         T(largest_block_fills_an_sm),
         T(available_shared_memory_is_the_most),
+        T(static_shared_memory_may_be_all_of_a_block),
         T(cooperative_grid_must_fit),
         T(module_is_read_from_a_file),
         T(stream_says_how_it_was_made),
