@@ -1,4 +1,4 @@
-/* verb_check.c -- fgs check: PTX files by the rules of the assembler
+/* verb_check.c -- fgs check: PTX files by the rules of the assembler */
 #include "tool.h"
 
 #include <stdlib.h>
