@@ -23,25 +23,44 @@ awk 'length > 80 { print FILENAME ":" FNR ": " length " columns" }' \
     $c $ptx | grep -v '\.def:' > "$tmp/found"
 none lines_have_80_columns "longer lines"
 
-for f in $c $ptx $sh Makefile; do
-    n=$(basename "$f")
-    head -n 2 "$f" | grep -q -- "^[^A-Za-z]*$n -- [^ ]" ||
-        echo "$f: its first line is not \"$n -- purpose\""
-done > "$tmp/found"
+awk '
+    FNR <= 2 {
+        name = FILENAME
+        sub(/.*\//, "", name)
+        at = index($0, name " -- ")
+        if (at && substr($0, 1, at - 1) !~ /[A-Za-z]/ &&
+            substr($0, at + length(name) + 4, 1) ~ /[^ ]/)
+            said[FILENAME] = 1
+    }
+    FNR == 2 { nextfile }
+    END {
+        for (i = 1; i < ARGC; i++) {
+            name = ARGV[i]
+            sub(/.*\//, "", name)
+            if (!(ARGV[i] in said))
+                print ARGV[i] ": its first line is not \"" name " -- purpose\""
+        }
+    }' $c $ptx $sh Makefile > "$tmp/found"
 none files_begin_with_their_purpose "no first line"
 
 # ptxas takes such a register without a word, and from then on the name means
 # the register.
 sreg=$(sed -n 's/^SREG([^"]*"\([a-z0-9_]*\)".*/%\1/p' src/ptx/sreg.def)
 [ -n "$sreg" ] || not_ok special_registers "none was read from sreg.def"
-for f in $ptx; do
-    sed -n 's/^[ \t]*\.reg[ \t]*\(.*\);.*/\1/p' "$f" | tr ',<' '  ' |
-        tr ' \t' '\n\n' | grep '^%' | sort -u | while read -r r; do
-        for s in $sreg; do
-            [ "$r" != "$s" ] || echo "$f: register $r"
-        done
-    done
-done > "$tmp/found"
+awk -v names="$(echo $sreg)" '
+    BEGIN {
+        n = split(names, word, " ")
+        for (i = 1; i <= n; i++)
+            special[word[i]] = 1
+    }
+    /^[ \t]*\.reg.*;/ {
+        sub(/^[ \t]*\.reg[ \t]*/, "")
+        sub(/;[^;]*$/, "")
+        n = split($0, word, /[ \t,<]+/)
+        for (i = 1; i <= n; i++)
+            if (word[i] in special)
+                print FILENAME ": register " word[i]
+    }' $ptx | sort -u > "$tmp/found"
 none registers_leave_special_names_alone "a special register's name is taken"
 
 # A table is as long as it has rows; another file says in its head why.
