@@ -13,7 +13,7 @@ BEFORE = '''\
 {
 .shared .align 128 .b8 s_tile[4096]; .shared .align 8 .b64 s_bar;
 .local .align 16 .b8 l_var[64]; .param .align 16 .b8 p_func[16];
-.reg .pred p,q,rp; .reg .b8 c<9>; .reg .b16 h<9>; .reg .b32 r<9>;
+.reg .pred p,q,rp,p<9>; .reg .b8 c<9>; .reg .b16 h<12>; .reg .b32 r<12>;
 .reg .b64 d<9>; .reg .f32 f<9>; .reg .f64 e<9>; .reg .b32 sa; .reg .b64 a;
 .reg .u16 uh; .reg .s16 sh; .reg .u32 ur; .reg .s32 sr; .reg .u64 ud;
 .reg .s64 sd; .reg .v2 .u32 v2a; .reg .v4 .f32 v4a;
@@ -27,7 +27,10 @@ def head(version, target):
     out = f'.version {version}\n.target {target}\n'
     v = float(version)
     out += '.address_size 64\n' if v >= 2.3 else '\n'
-    out += BEFORE
+    text = BEFORE
+    if v < 2.0:         # no .param in a body, no addresses of 64 bits
+        text = text.replace(' .param .align 16 .b8 p_func[16];', '')
+    out += text
     out += '.reg .b128 x<9>;\n' if v >= 8.3 else '\n'
     out += '.reg .f16 hf; .reg .f16x2 hx;\n' if v >= 4.2 else '\n'
     return out
@@ -57,8 +60,9 @@ class Asker:
                               '-o', self.dir.name + '/p.cubin'],
                              capture_output=True, text=True)
         out, err = run.stdout + run.stderr, {}
-        for m in re.finditer(r'line (\d+)[;,]\s*(?:error|fatal)\s*:\s*(.*)',
-                             out):
+        # Not those of its own texts, "<builtin>", of which wmma is made.
+        for m in re.finditer(r'%s, line (\d+)[;,]\s*(?:error|fatal)\s*:'
+                             r'\s*(.*)' % re.escape(path), out):
             n = int(m[1]) - 1 - self.lines
             if 0 <= n < len(st):
                 err.setdefault(n, m[2])

@@ -20,10 +20,10 @@ OTHERS = ['p', 'c0', 'h0', 'r0', 'd0', 'f0', 'e0', 'x0', 'uh', 'sh', 'ur', 'sr',
           '0d3FF0000000000000', '5U', '1+2', '-(3)', '1.0+2.0', 'WARP_SZ',
           '%tid.x', '%tid', '%laneid', '%clock64', '%clock', '%gridid',
           '%lanemask_lt', '_', '!p', '!r0', '-r0', 'r0+4', 'd0+4', 'g_var',
-          'g_var+4', 's_tile', 'l_var', 'c_var', 'p_src', 'fn', 'L0', 'p|q',
+          'g_var+4', 's_tile', 'l_var', 'c_var', 'p_src', 'fn', 'p|q',
           'p|_', '_|q', 'r0|p', '_|p', '{r0,r1}', '{h0,h1}', '{d0,d1}',
           '{c0,c1,c2,c3}', '{r0,_}', '[a]', '[sa]', '[g_var]', 'r0.b1',
-          'r0.h0', 'undeclared']
+          'r0.h0']
 
 
 def typed(bits, t, n=0):
