@@ -201,10 +201,32 @@ void fgs__check_operand_error(struct fgs__check *c,
 
 /* --------------------------------------------------------------- words -- */
 
+/* A type .pred beside the others means nothing to the assembler where these
+ * instructions have no predicate; mul names .lo or .hi of integers. */
+static bool is_stray_pred(const struct fgs__check *c)
+{
+    static const uint16_t ops[] = {
+        FGS__OP_CVT, FGS__OP_ADD, FGS__OP_SUB, FGS__OP_FMA, FGS__OP_ABS,
+        FGS__OP_NEG, FGS__OP_MIN, FGS__OP_MAX, FGS__OP_SETP, FGS__OP_SET,
+        FGS__OP_RCP, FGS__OP_SQRT, FGS__OP_RSQRT, FGS__OP_SIN, FGS__OP_COS,
+        FGS__OP_LG2, FGS__OP_EX2, FGS__OP_TANH, FGS__OP_CVT_PACK,
+        FGS__OP_LDMATRIX, FGS__OP_WMMA
+    };
+    size_t k = 0;
+
+    while (k < sizeof ops / sizeof ops[0] && ops[k] != c->i->op)
+        k++;
+    return k < sizeof ops / sizeof ops[0] ||
+        (c->i->op == FGS__OP_MUL && !c->i->mod[FGS__G_WIDTH]);
+}
+
 static bool add_type(struct fgs__check *c, const struct fgs__tok *tok,
                      unsigned type)
 {
     struct fgs__ptx_insn *i = c->i;
+
+    if (type == FGS__T_PRED && is_stray_pred(c))
+        return true;
 
     if (i->types >= c->row->types) {
         fgs__parse_error(c->p, tok->pos, c->row->types
@@ -238,6 +260,24 @@ static bool add_space(struct fgs__check *c, const struct fgs__tok *tok,
     return true;
 }
 
+/* Words that the assembler also takes twice. */
+static bool may_repeat(unsigned mod)
+{
+    switch (fgs__mods[mod].group) {
+    case FGS__G_SAT:
+    case FGS__G_SATFINITE:
+    case FGS__G_RELU:
+    case FGS__G_NAN:
+    case FGS__G_CC:
+    case FGS__G_SHIFTAMT:
+    case FGS__G_UNI:
+    case FGS__G_SYNC:
+        return true;
+    default:
+        return mod == FGS__M_APPROX;
+    }
+}
+
 static bool add_mod(struct fgs__check *c, const struct fgs__tok *tok,
                     unsigned mod)
 {
@@ -245,6 +285,8 @@ static bool add_mod(struct fgs__check *c, const struct fgs__tok *tok,
 
     if (g == FGS__G_SPACE)
         return add_space(c, tok, mod);
+    if (c->i->mod[g] == mod && may_repeat(mod))
+        return true;
     if (c->i->mod[g] == mod) {
         fgs__parse_error(c->p, tok->pos, "%s: %s is given twice", c->name,
                          fgs__parse_text(tok).s);
@@ -268,6 +310,40 @@ static bool is_first(unsigned group)
     return group == FGS__G_POLICY || group == FGS__G_ORDER_A;
 }
 
+/* Words of which the assembler makes its names of instructions. */
+static bool is_part(unsigned mod)
+{
+    unsigned g = fgs__mods[mod].group;
+
+    return g == FGS__G_WIDTH || g == FGS__G_SHF || mod == FGS__M_FULL ||
+        mod == FGS__M_PARITY;
+}
+
+/* Words of testp, tensormap.replace and ldmatrix may stand in any instruction
+ * and mean nothing there, says the assembler; one of each of the first two.
+ * So does a second .sync. */
+static bool is_stray(struct fgs__check *c, unsigned m)
+{
+    size_t n = strlen(c->row->word);
+
+    for (; m; m = fgs__mods[m].same) {
+        unsigned g = fgs__mods[m].group;
+        fgs__groups bit = (fgs__groups)1 << g;
+
+        if (g == FGS__G_B8X16 || g == FGS__G_PACKED16 ||
+            (g == FGS__G_SYNC && n > 5 && !strcmp(c->row->word + n - 5,
+                                                  ".sync")))
+            return true;
+        if (g != FGS__G_TESTP && g != FGS__G_MAP_FIELD)
+            continue;
+        if (c->strays & bit)
+            return false;
+        c->strays |= bit;
+        return true;
+    }
+    return false;
+}
+
 bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
                      bool first)
 {
@@ -278,13 +354,15 @@ bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,
                  (is_first(fgs__mods[m].group) &&
                   c->i->mod[fgs__mods[m].group])))
         m = fgs__mods[m].same;
-    if (m == FGS__M_PARITY && !first) {
-        fgs__parse_error(c->p, tok->pos, "%s: '.parity' must follow the "
-                         "opcode directly", c->name);
+    if (m && is_part(m) && !first && c->i->mod[fgs__mods[m].group] != m) {
+        fgs__parse_error(c->p, tok->pos, "%s: '.%s' must follow the opcode "
+                         "directly", c->name, fgs__mods[m].word);
         return false;
     }
     if (m)
         return add_mod(c, tok, m);
+    if (w && is_stray(c, w->mod))
+        return true;
     if (w && w->type)
         return add_type(c, tok, w->type);
     fgs__parse_error(c->p, tok->pos,
@@ -373,17 +451,28 @@ static void check_mods(struct fgs__check *c)
     }
 }
 
-/* mad.f32 of targets below sm_20 names no rounding (ISA 9.7.3.6).  It is the
- * fused one that keeps no subnormals, as the assembler makes it today. */
+/* mad.f32 of targets below sm_20 names no rounding (ISA 9.7.3.6), and before
+ * PTX 3.2 none does of the others.  It is the fused one, which keeps no
+ * subnormals on the former, as the assembler makes it today. */
 static void complete(struct fgs__check *c)
 {
     struct fgs__ptx_insn *i = c->i;
+    const struct fgs__ptx_module *m = c->p->m;
 
-    if (i->op == FGS__OP_MAD && i->type[0] == FGS__T_F32 &&
-        !i->mod[FGS__G_ROUND] && c->p->m->target_cc < 20) {
+    if (i->op != FGS__OP_MAD || i->type[0] != FGS__T_F32)
+        return;
+    if (i->mod[FGS__G_ROUND] && m->target_cc < 20) {
+        fgs__check_version(c->p, c->mod_at[FGS__G_ROUND], 20, 20, 0,
+                           "mad with '.%s'",
+                           fgs__mods[i->mod[FGS__G_ROUND]].word);
+    } else if (!i->mod[FGS__G_ROUND] &&
+               (m->target_cc < 20 || m->version < 32)) {
         i->mod[FGS__G_ROUND] = FGS__M_RN;
+        c->mod_at[FGS__G_ROUND] = i->pos;
+        if (m->target_cc >= 20)
+            return;
         i->mod[FGS__G_FTZ] = FGS__M_FTZ;
-        c->mod_at[FGS__G_ROUND] = c->mod_at[FGS__G_FTZ] = i->pos;
+        c->mod_at[FGS__G_FTZ] = i->pos;
     }
 }
 

@@ -82,8 +82,10 @@ static bool check_narrow(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
 
+    /* fma.bf16x2 has all and rounds to nearest: its row. */
     if (i->types < 3 && fgs__ptx_types[i->type[0]].bits <= 32 &&
-        i->type[0] != FGS__T_F32 && i->mod[FGS__G_ROUND] == FGS__M_RZ)
+        i->type[0] != FGS__T_F32 && i->op != FGS__OP_FMA &&
+        i->mod[FGS__G_ROUND] == FGS__M_RZ)
         fgs__check_mod_error(c, FGS__G_ROUND, "'.rz' is not allowed with "
                              "type .%s",
                              type_of(i, 0)->word);
@@ -121,8 +123,8 @@ void fgs__check_float(struct fgs__check *c)
         fgs__check_mod_error(c, FGS__G_OOB,
                              "'.oob' and '.ftz' exclude each other");
     else if (i->op == FGS__OP_RCP && i->type[0] == FGS__T_F64 &&
-             approx != !!i->mod[FGS__G_FTZ])
-        fgs__check_error(c, "'.approx' and '.ftz' go together for .f64");
+             approx && !i->mod[FGS__G_FTZ])
+        fgs__check_error(c, "'.approx' needs '.ftz' for .f64");
 }
 
 void fgs__check_arith(struct fgs__check *c)
@@ -222,10 +224,6 @@ void fgs__check_setp(struct fgs__check *c)
              i->operand[0].kind == FGS__O_PAIR)
         fgs__check_operand_error(c, &i->operand[0], "type .%s has one result",
                                  type_of(i, 0)->word);
-    else if (type_of(i, 0)->kind == FGS__K_PACK &&
-             i->operand[0].kind != FGS__O_PAIR)
-        fgs__check_operand_error(c, &i->operand[0], "type .%s has two results, "
-                                 "p|q", type_of(i, 0)->word);
 }
 
 /* Can a comparison of `s` give a result of `d`? (ISA 9.7.7, as the assembler
@@ -356,14 +354,15 @@ static void check_mov_sym(struct fgs__check *c,
                           const struct fgs__ptx_operand *o)
 {
     const struct fgs__ptx_type_info *t = type_of(c->i, 0);
-    bool small = o->sym->kind == FGS__SYM_VAR &&
-        o->sym->space != FGS__M_GLOBAL && o->sym->space != FGS__M_CONST;
+    bool global = o->sym->kind == FGS__SYM_VAR &&
+        o->sym->space == FGS__M_GLOBAL;
 
-    if ((t->kind != FGS__K_BITS && !is_int(t)) ||
-        (t->bits != 64 && !(t->bits == 32 && small)))
+    /* 32 bits of a variable in .global are refused, 16 are not. */
+    if ((t->kind != FGS__K_BITS && !is_int(t)) || t->bits < 16 ||
+        t->bits > 64 || (t->bits == 32 && global && !fgs__is_sum(o)))
         fgs__check_operand_error(c, o, "the address of '%s' has %s bits, .%s "
                                  "does not hold it", o->sym->name,
-                                 small ? "32 or 64" : "64", t->word);
+                                 global ? "64" : "32 or 64", t->word);
 }
 
 static void check_mov_vector(struct fgs__check *c)
@@ -402,11 +401,12 @@ void fgs__check_mov(struct fgs__check *c)
     } else if (i->mod[FGS__G_VEC]) {
         check_mov_vector(c);
     } else if (d->kind == FGS__O_VEC) {
-        if (s->kind == FGS__O_REG &&
+        if ((s->kind == FGS__O_REG || s->kind == FGS__O_INT ||
+             s->kind == FGS__O_F32 || s->kind == FGS__O_F64) &&
             check_parts(c, d, FGS__USE_DEST | FGS__USE_SINK))
             fgs__check_value(c, s, i->type[0], FGS__USE_SOURCE);
         else if (!c->p->failed)
-            fgs__check_operand_error(c, s, "a register expected");
+            fgs__check_operand_error(c, s, "a register or constant expected");
     } else if (fgs__check_value(c, d, i->type[0], FGS__USE_DEST)) {
         if (s->kind == FGS__O_VEC)
             check_parts(c, s, FGS__USE_SOURCE);

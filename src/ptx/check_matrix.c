@@ -22,6 +22,11 @@ static bool check_fragment(struct fgs__check *c,
         return false;
     }
     for (unsigned k = 0; k < n; k++) {
+        if (o->child[k].kind == FGS__O_REG && o->child[k].comp) {
+            fgs__check_operand_error(c, o, "a component of a vector must be "
+                                     "moved to a register first");
+            return false;
+        }
         if (!fgs__check_value(c, &o->child[k], t, use))
             return false;
     }
@@ -59,6 +64,28 @@ static void check_bytes(struct fgs__check *c)
                            "%s with '.%s'", c->name, fgs__mods[shape].word);
 }
 
+/* Elements of 4 bits that become bytes with their sign (ISA 9.7.14.5.15, PTX
+ * 9.4): also of sm_90a. */
+static void check_nibbles(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+    const struct fgs__ptx_module *m = c->p->m;
+    bool hopper = m->target_cc == 90 && m->target_suffix == 'a';
+
+    if (i->types != 2 || i->type[0] != FGS__T_S8)
+        fgs__check_error(c, "two types are .s8.s4");
+    else if (i->mod[FGS__G_SHAPE] != FGS__M_M8N16)
+        fgs__check_mod_error(c, FGS__G_SHAPE, "'.%s' has no elements of type "
+                             ".s4", fgs__mods[i->mod[FGS__G_SHAPE]].word);
+    else if (i->mod[FGS__G_TRANS])
+        fgs__check_mod_error(c, FGS__G_TRANS, "'.m8n16' has no '.trans'");
+    else if (i->mod[FGS__G_B8X16] || i->mod[FGS__G_PACKED16])
+        fgs__check_error(c, "packed elements have no type");
+    else
+        fgs__check_version(c->p, c->type_at[1], 94, hopper ? 90 : 100,
+                           hopper ? 0 : 120110100, "%s with .s8.s4", c->name);
+}
+
 static void check_elements(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -67,7 +94,9 @@ static void check_elements(struct fgs__check *c)
     unsigned want = shape == FGS__M_M8N8 ? FGS__T_B16
         : shape == FGS__M_M8N16 || packed ? FGS__T_NONE : FGS__T_B8;
 
-    if (packed && (!i->mod[FGS__G_B8X16] || !i->mod[FGS__G_PACKED16]))
+    if (i->types > 1 || (i->types && i->type[0] == FGS__T_S8))
+        check_nibbles(c);
+    else if (packed && (!i->mod[FGS__G_B8X16] || !i->mod[FGS__G_PACKED16]))
         fgs__check_error(c, "'.b8x16' and a packed format go together");
     else if (packed && shape == FGS__M_M8N8)
         fgs__check_mod_error(c, FGS__G_B8X16, "'.m8n8' has elements of type "
@@ -111,7 +140,8 @@ static bool check_words(struct fgs__check *c, const struct fgs__product *p,
 {
     const struct fgs__ptx_insn *i = c->i;
     bool bits = type[FGS__MATRIX_A] == FGS__T_B1 && i->op == FGS__OP_MMA;
-    bool any_order = i->op == FGS__OP_MMA
+    bool sparse = p->op != FGS__OP_MMA && p->op != FGS__OP_WMMA;
+    bool any_order = sparse ? false : i->op == FGS__OP_MMA
         ? p->shape == FGS__M_M8N8K4 && type[FGS__MATRIX_A] == FGS__T_F16
         : p->shape != FGS__M_M8N8K32 && p->shape != FGS__M_M8N8K128;
 

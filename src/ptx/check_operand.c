@@ -40,9 +40,11 @@ static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
             return false;
         }
         if (role == 'Q' || role == 'V')
-            return fgs__check_value(c, o, role == 'V' ? FGS__T_B32 : t,
-                                    FGS__USE_DEST);
-        return check_pred(c, o, false);
+            return role == 'V'
+                ? fgs__check_value(c, o, FGS__T_B32,
+                                   FGS__USE_DEST | FGS__USE_SINK)
+                : fgs__check_value(c, o, t, FGS__USE_DEST);
+        return check_pred(c, o, role == 'P');
     }
     switch (role) {
     case 'P': /* setp takes _ on either side */
@@ -212,6 +214,19 @@ static bool arg_present(const struct fgs__check *c,
     return (a->mod == UINT16_MAX ? mod != 0 : mod == a->mod) != a->unless;
 }
 
+static enum fgs__ptx_type first_type(const struct fgs__check *c,
+                                     const struct fgs__row_arg *a)
+{
+    return (enum fgs__ptx_type)(a->type ? a->type : c->i->type[a->index]);
+}
+
+/* One predicate may be written as p|_, says the assembler. */
+static void drop_sink(struct fgs__ptx_operand *o)
+{
+    if (o->kind == FGS__O_PAIR && o->child[1].kind == FGS__O_SINK)
+        *o = o->child[0];
+}
+
 void fgs__check_operands(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -230,8 +245,12 @@ void fgs__check_operands(struct fgs__check *c)
     for (unsigned k = 0; k < c->row->args; k++) {
         const struct fgs__row_arg *a = &c->row->arg[k];
 
-        if (n < want && arg_present(c, a, &i->operand[n]) &&
-            !check_arg(c, a, &i->operand[n++]))
+        if (n == want || !arg_present(c, a, &i->operand[n]))
+            continue;
+        if (a->role == 'p' || (a->role == 'd' && first_type(c, a) ==
+                               FGS__T_PRED))
+            drop_sink(&i->operand[n]);
+        if (!check_arg(c, a, &i->operand[n++]))
             return;
     }
 }

@@ -13,7 +13,9 @@ bool fgs__check_fits(enum fgs__ptx_type reg, enum fgs__ptx_type t, bool wide)
 {
     const struct fgs__ptx_type_info *r = &fgs__ptx_types[reg];
     const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
-    bool integer = r->kind == FGS__K_UINT || r->kind == FGS__K_SINT;
+    /* As integers the assembler takes registers of type .f16x2 too. */
+    bool integer = r->kind == FGS__K_UINT || r->kind == FGS__K_SINT ||
+        reg == FGS__T_F16X2;
 
     if (r->kind == FGS__K_PRED || i->kind == FGS__K_PRED)
         return r->kind == i->kind;
@@ -49,21 +51,55 @@ static bool check_reg(struct fgs__check *c, const struct fgs__ptx_operand *o,
     return false;
 }
 
+/* Register + constant, which insn.c makes an instruction of: the register is
+ * an integer whatever the type is, and not narrower than it, else the upper
+ * bits would be nobody's (as the assembler has them). */
+static bool check_sum(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                      enum fgs__ptx_type t)
+{
+    const struct fgs__ptx_type_info *r = &fgs__ptx_types[o->sym->type];
+    unsigned bits = fgs__ptx_types[t].bits;
+
+    if (o->comp || o->neg || r->kind == FGS__K_PRED ||
+        r->kind == FGS__K_FLOAT || r->bits < bits || bits < 16 || bits > 64 ||
+        !fgs__sum_note(c, o, t)) {
+        fgs__check_operand_error(c, o, "'%s' plus a constant cannot be .%s",
+                                 o->sym->name, fgs__ptx_types[t].word);
+        return false;
+    }
+    return true;
+}
+
+/* A variable's address + constant is a source of integers; the upper bits of
+ * one in a window would be nobody's. */
+static bool check_sym(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                      enum fgs__ptx_type t)
+{
+    const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
+    bool small = o->sym->kind == FGS__SYM_VAR &&
+        o->sym->space != FGS__M_GLOBAL && o->sym->space != FGS__M_CONST;
+
+    if (fgs__is_sum(o) && o->sym->kind == FGS__SYM_VAR &&
+        i->kind != FGS__K_FLOAT && i->kind != FGS__K_PRED &&
+        i->kind != FGS__K_PACK && i->bits >= 16 &&
+        i->bits <= (small ? 32 : 64))
+        return true;
+    fgs__check_operand_error(c, o, "an address must be moved to a register "
+                             "first");
+    return false;
+}
+
 static bool check_int(struct fgs__check *c, const struct fgs__ptx_operand *o,
                       enum fgs__ptx_type t)
 {
     const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
-    struct fgs__const v = { FGS__TOK_INT, o->imm, false };
 
-    if (i->kind == FGS__K_FLOAT || i->kind == FGS__K_PACK) {
-        fgs__check_operand_error(c, o, "an integer constant cannot be .%s, "
-                                 "write 1.0 or 0f3F800000", i->word);
-        return false;
-    }
-    if (i->kind == FGS__K_PRED || fgs__const_fits(&v, i->bits))
+    /* What has too many bits is cut off without a word (as the assembler has
+     * it). */
+    if (i->kind != FGS__K_FLOAT && i->kind != FGS__K_PACK)
         return true;
-    fgs__check_operand_error(c, o, "the constant does not fit in %u bits",
-                             i->bits);
+    fgs__check_operand_error(c, o, "an integer constant cannot be .%s, write "
+                             "1.0 or 0f3F800000", i->word);
     return false;
 }
 
@@ -112,7 +148,7 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
 {
     const char *why = "this operand is not allowed here";
 
-    if (use & FGS__USE_DEST && o->kind == FGS__O_REG && o->offset) {
+    if (use & FGS__USE_DEST && o->kind == FGS__O_REG && fgs__is_sum(o)) {
         fgs__check_operand_error(c, o, "a sum is no place for the result");
         return false;
     }
@@ -128,7 +164,7 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
     }
     switch (o->kind) {
     case FGS__O_REG:
-        return check_reg(c, o, t, use);
+        return fgs__is_sum(o) ? check_sum(c, o, t) : check_reg(c, o, t, use);
     case FGS__O_INT:
         return check_int(c, o, t);
     case FGS__O_F32:
@@ -137,8 +173,7 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
     case FGS__O_SREG:
         return check_sreg(c, o, t, use);
     case FGS__O_SYM:
-        why = "an address must be moved to a register first";
-        break;
+        return check_sym(c, o, t);
     case FGS__O_SINK:
         why = "_ is no source";
         break;

@@ -46,6 +46,11 @@ static bool check_source(struct fgs__check *c, const struct fgs__ptx_operand *o)
         fgs__check_operand_error(c, o, "only sources of vmad may be negated");
         return false;
     }
+    if (o->kind == FGS__O_REG && o->comp) {
+        fgs__check_operand_error(c, o, "a component of a vector must be moved "
+                                 "to a register first");
+        return false;
+    }
     plain.neg = o->kind == FGS__O_REG ? false : o->neg;
     return fgs__check_value(c, &plain, FGS__T_U32, FGS__USE_SOURCE);
 }
@@ -54,7 +59,7 @@ static bool check_negation(struct fgs__check *c)
 {
     const struct fgs__ptx_operand *o = c->i->operand;
 
-    if (c->i->mod[FGS__G_PO] && (o[1].neg || o[2].neg || o[3].neg))
+    if (c->i->mod[FGS__G_PO] && (o[1].neg != o[2].neg || o[3].neg))
         fgs__check_mod_error(c, FGS__G_PO, "'.po' and a negated source exclude "
                              "each other");
     else if (o[1].neg != o[2].neg && o[3].neg)
@@ -96,6 +101,7 @@ void fgs__check_video(struct fgs__check *c)
     struct fgs__ptx_operand *o = i->operand;
 
     if (!check_form(c, parts) || !check_select(c, &o[0], parts, true) ||
+        !check_source(c, &o[0]) ||
         !fgs__check_value(c, &o[0], FGS__T_U32, FGS__USE_DEST))
         return;
     for (k = 1; k < i->operands; k++) {

@@ -2,8 +2,6 @@
 #include "ptx/parse.h"
 #include "base/compat.h"
 
-enum { OPERANDS = 16 };
-
 /* -------------------------------------------------------------- opcode -- */
 
 struct spelled {
@@ -139,8 +137,9 @@ static unsigned parse_list(struct fgs__parse *p, const struct fgs__ptx_insn *i,
     if (*ok)
         return 0;
     do {
-        if (n == OPERANDS) {
-            fgs__parse_error(p, p->tok.pos, "more than %d operands", OPERANDS);
+        if (n == FGS__OPERANDS) {
+            fgs__parse_error(p, p->tok.pos, "more than %d operands",
+                             FGS__OPERANDS);
             return 0;
         }
         if (!fgs__operand_parse(p, &list[n], label, true) ||
@@ -156,13 +155,12 @@ static bool parse_operands(struct fgs__parse *p, struct fgs__ptx_insn *i,
                            bool label)
 {
     /* Checks may form the address of an operand that is not there. */
-    static struct fgs__ptx_operand none[OPERANDS];
-    struct fgs__ptx_operand list[OPERANDS];
+    static struct fgs__ptx_operand none[FGS__OPERANDS];
+    struct fgs__ptx_operand list[FGS__OPERANDS];
     struct fgs__pending *before = p->scope->pending;
     bool ok;
     unsigned n;
 
-    p->sum = i->op == FGS__OP_MAPA || i->op == FGS__OP_GETCTARANK;
     p->tensor = i->op == FGS__OP_APPLY_TENSOR ||
         (i->op >= FGS__OP_TENSOR_COPY &&
          i->op <= FGS__OP_TENSOR_PREFETCH) || /* rows that follow */
@@ -244,7 +242,9 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
     i->op = s.best->op;
     c.p = p;
     c.i = i;
-    c.groups = 0;
+    c.groups = c.strays = 0;
+    memset(c.sum, 0, sizeof c.sum);
+    p->sum = i->op != FGS__OP_CALL;
     c.row = &fgs__rows[i->op];
     c.name = c.row->word;
     if (!parse_words(&c, s.sync_later))
@@ -253,6 +253,8 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
                               : !parse_operands(p, i, i->op == FGS__OP_BRA))
         return;
     fgs__check_insn(&c);
+    if (!p->failed)
+        fgs__sum_expand(&c);
     /* It stands for its place also when it is wrong: labels count it. */
     if (!p->nomem)
         p->insn_count++;

@@ -26,6 +26,20 @@ static unsigned table_op(const struct fgs__ptx_insn *i)
         : i->op == FGS__OP_MMA_SP_ORDERED ? FGS__OP_MMA_SP : i->op;
 }
 
+/* The assembler takes the kinds with scales without those, and makes the same
+ * product of elements of 8 bits. */
+static unsigned kind_of(const struct fgs__ptx_insn *i, const uint8_t type[4])
+{
+    unsigned kind = i->mod[FGS__G_KIND];
+    unsigned a = type[FGS__MATRIX_A], b = type[FGS__MATRIX_B];
+
+    if (kind && !i->mod[FGS__G_BLOCK_SCALE] &&
+        (a == FGS__T_E4M3 || a == FGS__T_E5M2) &&
+        (b == FGS__T_E4M3 || b == FGS__T_E5M2))
+        return FGS__M_F8F6F4;
+    return kind;
+}
+
 const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
                                              bool *shape)
 {
@@ -38,7 +52,7 @@ const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
         unsigned k = 0;
 
         if ((p->op != i->op && p->op != table_op(i)) ||
-            p->kind != i->mod[FGS__G_KIND] ||
+            p->kind != kind_of(i, type) ||
             p->shape != i->mod[FGS__G_SHAPE])
             continue;
         *shape = true;
@@ -53,11 +67,17 @@ const struct fgs__product *fgs__product_find(const struct fgs__ptx_insn *i,
 const struct fgs__product *fgs__product_part(const struct fgs__ptx_insn *i,
                                              enum fgs__matrix which)
 {
+    unsigned type = i->type[0], shape = i->mod[FGS__G_SHAPE];
+
+    /* The assembler moves the sums of these also as .f32. */
+    if (type == FGS__T_F32 &&
+        (shape == FGS__M_M8N8K32 || shape == FGS__M_M8N8K128))
+        type = FGS__T_S32;
     for (size_t n = 0; n < sizeof products / sizeof products[0]; n++) {
         const struct fgs__product *p = &products[n];
 
-        if (p->op == FGS__OP_WMMA && p->shape == i->mod[FGS__G_SHAPE] &&
-            p->type[which] >> i->type[0] & 1)
+        if (p->op == FGS__OP_WMMA && p->shape == shape &&
+            p->type[which] >> type & 1)
             return p;
     }
     return NULL;

@@ -123,6 +123,13 @@ static void check_forms(struct fgs__check *c)
         i->operands > 3)
         fgs__check_version(c->p, i->operand[3].pos, 88, 100, 0,
                            "%s of three sources", c->name);
+    else if (!c->p->failed && i->op == FGS__OP_SET && i->types > 1 &&
+             (i->type[1] == FGS__T_F16 || i->type[1] == FGS__T_F16X2) &&
+             fgs__ptx_types[i->type[0]].kind != FGS__K_PACK &&
+             fgs__ptx_types[i->type[0]].kind != FGS__K_FLOAT)
+        fgs__check_version(c->p, c->type_at[0], 65, 53, 0, "%s from .%s to an "
+                           "integer", c->name,
+                           fgs__ptx_types[i->type[1]].word);
     else if (!c->p->failed && i->types > 1 &&
              (i->op == FGS__OP_ADD || i->op == FGS__OP_SUB ||
               i->op == FGS__OP_FMA))

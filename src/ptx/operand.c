@@ -98,8 +98,10 @@ static bool parse_offset(struct fgs__parse *p, int64_t *offset)
 /* Behind a variable: +4, or [3] which counts elements. */
 static bool parse_sym_offset(struct fgs__parse *p, struct fgs__ptx_operand *o)
 {
-    if (fgs__parse_accept(p, '+'))
+    if (fgs__parse_accept(p, '+')) {
+        o->sreg = 1; /* fgs__is_sum */
         return parse_offset(p, &o->offset);
+    }
     if (o->sym->kind == FGS__SYM_VAR && fgs__parse_accept(p, '[')) {
         int64_t size = fgs__ptx_types[o->sym->type].bits / 8;
 
@@ -286,12 +288,16 @@ static bool parse_not(struct fgs__parse *p, struct fgs__ptx_operand *o,
     return parse_constant(p, o);
 }
 
-/* The assembler takes register + constant as any source, and adds; ISA 6.4.1
- * has it for addresses, so it is read where an address is an operand. */
-static bool parse_sum(struct fgs__parse *p, struct fgs__ptx_operand *o)
+/* ISA 6.4.1 has register + constant for addresses, the assembler takes it as
+ * any source, and adds. */
+static bool parse_sum(struct fgs__parse *p, struct fgs__ptx_operand *o,
+                      int depth)
 {
-    return o->kind != FGS__O_REG || !p->sum || !fgs__parse_accept(p, '+') ||
-        parse_offset(p, &o->offset);
+    if (o->kind != FGS__O_REG || !p->sum || depth || o->comp ||
+        !fgs__parse_accept(p, '+'))
+        return true;
+    o->sreg = 1;
+    return parse_offset(p, &o->offset);
 }
 
 static bool parse_plain(struct fgs__parse *p, struct fgs__ptx_operand *o,
@@ -318,7 +324,8 @@ static bool parse_plain(struct fgs__parse *p, struct fgs__ptx_operand *o,
     case '!':
         return parse_not(p, o, strict);
     case FGS__TOK_NAME:
-        return parse_name(p, o, label, strict) && parse_sum(p, o);
+        return parse_name(p, o, label, strict) &&
+            parse_sum(p, o, depth);
     case FGS__TOK_INT:
     case FGS__TOK_F32:
     case FGS__TOK_F64:

@@ -195,15 +195,34 @@ void fgs__alias_parse(struct fgs__parse *p);
 
 /* ----------------------------------------------------- checker: check.c -- */
 
+enum { FGS__OPERANDS = 16 };
+
+/* Of registers and symbols as operands `sreg` says while they are parsed
+ * whether + constant is written behind them. */
+static inline bool fgs__is_sum(const struct fgs__ptx_operand *o)
+{
+    return o->sreg && (o->kind == FGS__O_REG || o->kind == FGS__O_SYM);
+}
+
 struct fgs__check {
     struct fgs__parse *p;
     struct fgs__ptx_insn *i;
     const struct fgs__row *row;
     const char *name;            /* the opcode for messages                  */
     fgs__groups groups;          /* a bit for each group that is there       */
+    fgs__groups strays;          /* ... and means nothing here, see check.c  */
     /* Places of the words that are there. */
     struct fgs__ptx_pos type_at[FGS__PTX_TYPES], mod_at[FGS__G_COUNT];
+    /* Types that register + constant is read as, 0 = there is none: sum.c. */
+    uint8_t sum[FGS__OPERANDS];
 };
+
+/* Operand `o` is register + constant, read as `t`; false = none of the
+ * instruction's own operands. */
+bool fgs__sum_note(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                   enum fgs__ptx_type t);
+/* Put what adds in front of the instruction, which moves behind it. */
+void fgs__sum_expand(struct fgs__check *c);
 
 /* Words behind the opcode; false = an error was reported. */
 bool fgs__check_word(struct fgs__check *c, const struct fgs__tok *tok,

@@ -48,6 +48,10 @@ CARRY(mad_hi_u32, l_u32, uint64_t, 32,
       (uint64_t)(uint32_t)HIGH(uint64_t, 32, uint32_t) + z + c)
 CARRY(mad_hi_s32, l_u32, uint64_t, 32,
       (uint64_t)(uint32_t)HIGH(int64_t, 32, int32_t) + z + c)
+CARRY(add_16, l_u16, uint32_t, 16, (uint32_t)x + y + c)
+CARRY(sub_16, l_u16, uint32_t, 16, (uint32_t)x + (uint16_t)~y + c)
+CARRY(mad_lo_16, l_u16, uint32_t, 16,
+      (uint32_t)(uint16_t)((uint32_t)x * y) + z + c)
 CARRY(add_64, l_u64, u128, 64, (u128)x + y + c)
 CARRY(sub_64, l_u64, u128, 64, (u128)x + (uint64_t)~y + c)
 CARRY(mad_lo_64, l_u64, u128, 64, (u128)(uint64_t)(x * y) + z + c)
@@ -69,6 +73,9 @@ static const struct lane_row rows[] = {
     ALL(ADD, SUB, MAD, 64)
     ALL(ADDC, SUBC, MADC, 32)
     ALL(ADDC, SUBC, MADC, 64)
+    ROWS(ADDC, 0, 16, add_16, add_16)
+    ROWS(SUBC, 0, 16, sub_16, sub_16)
+    ROWS(MADC, FGS__M_LO, 16, mad_lo_16, mad_lo_16)
 };
 
 bool FGS__LEVEL(fgs__sim_sel_carry)(struct fgs__sim_decoder *d,
