@@ -3,7 +3,7 @@
  * A lane gives the address of a row of 16 bytes: lane l that of row l of the
  * first matrix, and so on.  In registers a lane holds 4 bytes of a row of 16:
  * lane 4g+t the bytes 4t... of row g (ISA 9.7.14.5.15).  With .trans rows and
- * columns of elements change places.
+ * columns of elements change places.  Rows of .s4 have 8 bytes.
  */
 #include "sim/access.h"
 #include "sim/matrix.h"
@@ -14,7 +14,9 @@ enum {
     REGS_MASK = 7,
     TRANS = 8,
     BYTES = 16,     /* elements of 8 bits, else 16            */
-    PACK_SHIFT = 5  /* bits of a packed element, 0 = unpacked */
+    PACK_SHIFT = 5, /* bits of a packed element, 0 = unpacked */
+    PACK_MASK = 7,
+    NIBBLES = 256   /* ... in rows of 8 bytes, with a sign    */
 };
 
 typedef uint8_t FGS__MAY_ALIAS byte;
@@ -42,17 +44,24 @@ static bool find_rows(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
     return ok;
 }
 
-static char *row_at(const struct fgs__sim_access *acc, uint32_t row)
+static char *row_at(const struct fgs__sim_access *acc, uint32_t row,
+                    uint32_t bytes)
 {
     return acc->shape == FGS__SIM_SAME  ? acc->lane[0]
-           : acc->shape == FGS__SIM_RUN ? acc->lane[0] + row * ROW_BYTES
+           : acc->shape == FGS__SIM_RUN ? acc->lane[0] + row * bytes
                                         : acc->lane[row];
 }
 
-static FGS__DEVICE_MEMORY void load_row(byte *to, const char *from)
+static FGS__DEVICE_MEMORY void load_row(byte *to, const char *from,
+                                        uint32_t bytes)
 {
-    for (int k = 0; k < ROW_BYTES; k++)
+    for (uint32_t k = 0; k < bytes; k++)
         to[k] = (byte)from[k];
+}
+
+static uint32_t row_bytes(uint32_t facts)
+{
+    return facts & NIBBLES ? ROW_BYTES / 2 : ROW_BYTES;
 }
 
 static FGS__DEVICE_MEMORY void store_row(char *to, const byte *from)
@@ -62,8 +71,10 @@ static FGS__DEVICE_MEMORY void store_row(char *to, const byte *from)
 }
 
 /* 16 elements of `bits`, low first, become bytes; padding is not read. */
-static void unpack(byte *row, unsigned bits)
+static void unpack(byte *row, uint32_t facts)
 {
+    unsigned bits = facts >> PACK_SHIFT & PACK_MASK;
+    unsigned sign = facts & NIBBLES ? 8 : 0;
     byte out[ROW_BYTES];
 
     for (unsigned k = 0; k < ROW_BYTES; k++) {
@@ -71,7 +82,7 @@ static void unpack(byte *row, unsigned bits)
         unsigned two = row[at / 8] | (at / 8 + 1 < ROW_BYTES
                                       ? (unsigned)row[at / 8 + 1] << 8 : 0);
 
-        out[k] = (byte)(two >> at % 8 & ((1u << bits) - 1));
+        out[k] = (byte)(((two >> at % 8 & ((1u << bits) - 1)) ^ sign) - sign);
     }
     memcpy(row, out, sizeof out);
 }
@@ -106,16 +117,16 @@ static const struct fgs__sim_insn *run_load(struct fgs__sim_warp *w,
                                             const struct fgs__sim_insn *i)
 {
     uint32_t facts = i->aux[AUX_FACTS], regs = facts & REGS_MASK;
-    unsigned pack = facts >> PACK_SHIFT;
+    uint32_t bytes = row_bytes(facts);
     struct fgs__sim_access acc;
     byte rows[32 * ROW_BYTES];
 
     if (!fgs__sim_matrix_all(w, i) || !find_rows(w, i, false, &acc))
         return NULL;
     for (uint32_t k = 0; k < i->aux[AUX_ROWS]; k++) {
-        load_row(rows + k * ROW_BYTES, row_at(&acc, k));
-        if (pack)
-            unpack(rows + k * ROW_BYTES, pack);
+        load_row(rows + k * ROW_BYTES, row_at(&acc, k, bytes), bytes);
+        if (facts >> PACK_SHIFT)
+            unpack(rows + k * ROW_BYTES, facts);
     }
     for (unsigned r = 0; r < regs; r++) {
         byte *d = fgs__sim_at(w, i->op[r]);
@@ -147,7 +158,7 @@ static const struct fgs__sim_insn *run_store(struct fgs__sim_warp *w,
             rows[place_store(facts, r, k / 4, k % 4)] = s[k];
     }
     for (uint32_t k = 0; k < i->aux[AUX_ROWS]; k++)
-        store_row(row_at(&acc, k), rows + k * ROW_BYTES);
+        store_row(row_at(&acc, k, ROW_BYTES), rows + k * ROW_BYTES);
     return i + 1;
 }
 
@@ -178,6 +189,8 @@ static uint32_t facts_of(const struct fgs__ptx_insn *src)
     if (src->mod[FGS__G_PACKED16])
         facts |= (src->mod[FGS__G_PACKED16] == FGS__M_B6X16 ? 6u : 4u)
                  << PACK_SHIFT;
+    if (src->types > 1) /* .s8.s4 */
+        facts |= NIBBLES | 4u << PACK_SHIFT;
     return facts;
 }
 
@@ -215,7 +228,8 @@ bool fgs__sim_sel_ldmatrix(struct fgs__sim_decoder *d,
             return false;
     }
     out->run = load ? run_load : run_store;
-    if (!fgs__sim_access_decode(d, src, &src->operand[!!load], ROW_BYTES, out))
+    if (!fgs__sim_access_decode(d, src, &src->operand[!!load],
+                                row_bytes(facts_of(src)), out))
         return false;
     /* aux[0..1] are free beside an address (access.h). */
     out->aux[AUX_FACTS] = facts_of(src) | n;
