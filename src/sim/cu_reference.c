@@ -249,9 +249,8 @@ CUresult fgs__sim_cuParamSetTexRef(CUfunction func, int unit, CUtexref handle)
 
 /* ------------------------------------------------------------ resources -- */
 
-/* Bound from now on, if a texture can be; what was bound stays otherwise. */
-static CUresult take(struct fgs__sim_reference *ref,
-                     const CUDA_RESOURCE_DESC *res, uint64_t given)
+CUresult fgs__sim_reference_take(struct fgs__sim_reference *ref,
+                                 const CUDA_RESOURCE_DESC *res, uint64_t given)
 {
     struct fgs__sim_texture t = { .surface = ref->surface };
     CUresult r = fgs__sim_texture_bind(ref->ctx, &t, res);
@@ -276,7 +275,7 @@ static CUresult take_array(struct fgs__sim_reference *ref, CUarray array)
     if (!a || (ref->surface && !(a->desc.Flags & CUDA_ARRAY3D_SURFACE_LDST)))
         return CUDA_ERROR_INVALID_VALUE;
     res.res.array.hArray = array;
-    return take(ref, &res, 0);
+    return fgs__sim_reference_take(ref, &res, 0);
 }
 
 CUresult fgs__sim_cuTexRefSetArray(CUtexref handle, CUarray array,
@@ -322,7 +321,7 @@ static CUresult take_linear(struct fgs__sim_reference *ref, size_t *offset,
     res.res.linear.format =
         ref->channels ? ref->format : CU_AD_FORMAT_UNSIGNED_INT8;
     res.res.linear.numChannels = ref->channels ? ref->channels : 1;
-    r = take(ref, &res, ptr);
+    r = fgs__sim_reference_take(ref, &res, ptr);
     if (!r && offset)
         *offset = (size_t)off;
     return r;
@@ -355,7 +354,7 @@ CUresult fgs__sim_cuTexRefSetAddress2D(CUtexref handle,
     res.res.pitch2D.width = desc->Width;
     res.res.pitch2D.height = desc->Height;
     res.res.pitch2D.pitchInBytes = pitch;
-    return fgs__sim_leave(take(ref, &res, ptr));
+    return fgs__sim_leave(fgs__sim_reference_take(ref, &res, ptr));
 }
 
 CUresult fgs__sim_cuTexRefSetAddress2D_v3(CUtexref handle,
@@ -396,7 +395,7 @@ CUresult fgs__sim_cuTexRefGetAddress(CUdeviceptr *out, CUtexref handle)
 
     if (r)
         return r;
-    if (!out || !ref->bound || ref->res.resType == CU_RESOURCE_TYPE_ARRAY)
+    if (!out || !ref->bound || !ref->given)
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     *out = ref->given;
     return fgs__sim_leave(CUDA_SUCCESS);

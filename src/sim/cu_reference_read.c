@@ -19,8 +19,8 @@ static CUresult take_format(struct fgs__sim_reference *ref, unsigned format,
         return CUDA_ERROR_INVALID_VALUE;
     if (ref->bound && ref->res.resType != CU_RESOURCE_TYPE_LINEAR &&
         (format != ref->format || channels != ref->channels))
-        return ref->res.resType == CU_RESOURCE_TYPE_ARRAY
-            ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+        return ref->res.resType == CU_RESOURCE_TYPE_PITCH2D
+            ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
     ref->format = format;
     ref->channels = channels;
     return CUDA_SUCCESS;

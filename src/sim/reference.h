@@ -29,6 +29,12 @@ struct fgs__sim_bound {
     struct fgs__sim_texture t;
 };
 
+/* Bound from now on, if a texture can be; what was bound stays otherwise.
+ * given: an address as the program gave it. */
+CUresult fgs__sim_reference_take(struct fgs__sim_reference *ref,
+                                 const CUDA_RESOURCE_DESC *res,
+                                 uint64_t given);
+
 struct fgs__sim_func;
 bool fgs__sim_references_used(const struct fgs__sim_func *f);
 

@@ -298,6 +298,47 @@ static void one_in_a_graph_is_refused(void **state)
     OK(cuStreamDestroy(stream));
 }
 
+/* Defaults and codes of an H200's driver. */
+static void levels_and_borders_are_said(void **state)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = { 4, 0, 0, CU_AD_FORMAT_FLOAT, 1, 0 };
+    float color[4] = { 1, 2, 3, 4 }, got[4] = { 9, 9, 9, 9 }, least, most;
+    CUmipmappedArray m, bound;
+    CUfilter_mode mode;
+    int n;
+
+    (void)state;
+    OK(cuTexRefGetMipmapLevelClamp(&least, &most, tex));
+    assert_true(least == 0 && most == 0);
+    OK(cuTexRefSetMipmapLevelClamp(tex, 5, 1));
+    OK(cuTexRefGetMipmapLevelClamp(&least, &most, tex));
+    assert_true(least == 5 && most == 1);
+    CU(cuTexRefGetMipmapLevelClamp(&least, NULL, tex), ERROR_INVALID_VALUE);
+    OK(cuTexRefSetMaxAnisotropy(tex, 99));
+    OK(cuTexRefGetMaxAnisotropy(&n, tex));
+    assert_int_equal(n, 99);
+    CU(cuTexRefSetMaxAnisotropy(NULL, 1), ERROR_INVALID_HANDLE);
+    OK(cuTexRefSetMipmapLevelBias(tex, 100));
+    OK(cuTexRefGetMipmapLevelBias(&least, tex));
+    assert_true(least == 100);
+    CU(cuTexRefSetMipmapFilterMode(tex, 2), ERROR_INVALID_VALUE);
+    OK(cuTexRefSetMipmapFilterMode(tex, 1));
+    OK(cuTexRefGetMipmapFilterMode(&mode, tex));
+    assert_int_equal(mode, 1);
+    OK(cuTexRefSetBorderColor(tex, color));
+    CU(cuTexRefSetBorderColor(tex, NULL), ERROR_INVALID_VALUE);
+    OK(cuTexRefGetBorderColor(got, tex));
+    assert_memory_equal(got, color, sizeof got);
+    OK(cuMipmappedArrayCreate(&m, &d, 3));
+    CU(cuTexRefGetMipmappedArray(&bound, tex), ERROR_INVALID_VALUE);
+    CU(cuTexRefSetMipmappedArray(tex, NULL, 1), ERROR_INVALID_HANDLE);
+    CU(cuTexRefSetMipmappedArray(tex, m, 2), ERROR_INVALID_VALUE);
+    OK(cuTexRefSetMipmappedArray(tex, m, 0));
+    OK(cuTexRefGetMipmappedArray(&bound, tex));
+    assert_true(bound == m);
+    OK(cuMipmappedArrayDestroy(m));
+}
+
 static void wrong_calls_are_refused(void **state)
 {
     CUtexref ref;
@@ -381,6 +422,7 @@ int main(void)
         T(one_without_a_format_ends_its_kernel),
         T(one_whose_array_is_gone_ends_its_kernel),
         T(one_in_a_graph_is_refused),
+        T(levels_and_borders_are_said),
         T(wrong_calls_are_refused),
         T(references_say_what_they_were_told),
     };
