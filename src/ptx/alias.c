@@ -17,8 +17,7 @@ static void check_alias(struct fgs__parse *p, struct fgs__ptx_sym *to,
     else if (!f->body || f->linkage == FGS__LINK_WEAK)
         fgs__parse_error(p, pos, "'%s' is %s", from->name,
                          f->body ? ".weak" : "not defined");
-    else if (f->param_count != to->func->param_count ||
-             !f->rets != !to->func->rets)
+    else if (fgs__other_head(f, to->func))
         fgs__parse_error(p, pos, "'%s' and '%s' have different parameters",
                          to->name, from->name);
     else
@@ -31,6 +30,8 @@ void fgs__alias_parse(struct fgs__parse *p)
     struct fgs__ptx_sym *sym[2] = { NULL, NULL };
     struct fgs__ptx_pos pos = p->tok.pos;
 
+    if (!fgs__check_version(p, pos, 63, 30, 0, ".alias"))
+        return;
     fgs__parse_next(p);
     for (int i = 0; i < 2; i++) {
         struct fgs__tok t = p->tok;

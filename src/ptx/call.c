@@ -70,8 +70,9 @@ static void parse_proto(struct fgs__parse *p, struct fgs__ptx_targets *t,
         fgs__func_params(p, FGS__PARAM_PROTO, &f->rets, &rets);
     if (p->failed)
         return;
-    if (!fgs__parse_accept(p, '_') &&
-        !fgs__parse_expect(p, FGS__TOK_NAME, "'_' or a name"))
+    if (rets > 1 && f->rets->kind == FGS__SYM_VAR)
+        fgs__parse_error(p, f->rets->pos, "a function has one .param result");
+    if (!fgs__parse_expect(p, '_', "'_'"))
         return;
     if (p->tok.kind == '(')
         fgs__func_params(p, FGS__PARAM_PROTO, &f->params, &f->param_count);
@@ -134,8 +135,13 @@ static bool parse_args(struct fgs__parse *p, struct fgs__ptx_operand *o)
                              CALL_ARGS);
             return false;
         }
-        if (!fgs__operand_parse(p, &list[n++], false, true))
+        if (!fgs__operand_parse(p, &list[n], false, true))
             return false;
+        if (list[n].kind == FGS__O_REG && list[n].sym->vec) {
+            fgs__parse_error(p, list[n].pos, "a component is no argument");
+            return false;
+        }
+        n++;
     } while (fgs__parse_accept(p, ','));
     if (!fgs__parse_expect(p, ')', "',' or ')'"))
         return false;
@@ -316,6 +322,7 @@ void fgs__check_stack(struct fgs__check *c)
     const struct fgs__ptx_operand *o = &c->i->operand[2];
 
     if (c->i->operands > 2 &&
-        (!o->imm || o->imm > 1u << 30 || (o->imm & (o->imm - 1))))
-        fgs__check_operand_error(c, o, "the alignment must be a power of two");
+        (!o->imm || o->imm > 1u << 23 || (o->imm & (o->imm - 1))))
+        fgs__check_operand_error(c, o, "the alignment must be a power of two, 2^23 "
+                                 "at most");
 }

@@ -27,6 +27,11 @@ static void check_cvta(struct fgs__check *c)
     }
     if (o->kind != FGS__O_SYM || o->sym->kind == FGS__SYM_FUNC)
         return;
+    if (c->i->mod[FGS__G_TO]) {
+        fgs__check_operand_error(c, o, "a generic address in a register "
+                                 "expected");
+        return;
+    }
     addr = *o;
     addr.kind = FGS__O_ADDR;
     fgs__check_addr(c, &addr, (enum fgs__ptx_mod)c->i->space[0]);

@@ -250,11 +250,33 @@ static void check_tx(struct fgs__check *c)
                              fgs__mods[i->mod[FGS__G_MULTICAST]].word);
 }
 
+/* A generic address may be written as a name, but of shared memory only. */
+static void check_place(struct fgs__check *c)
+{
+    const struct fgs__ptx_insn *i = c->i;
+
+    for (unsigned k = 0; k < i->operands && !i->space[0]; k++) {
+        const struct fgs__ptx_operand *o = &i->operand[k];
+
+        if (o->kind == FGS__O_ADDR && o->sym && o->sym->kind == FGS__SYM_VAR &&
+            o->sym->space != FGS__M_SHARED)
+            fgs__check_operand_error(c, o, "'%s' lies in .%s, a barrier in "
+                                     ".shared", o->sym->name,
+                                     fgs__mods[o->sym->space].word);
+    }
+}
+
 void fgs__check_mbarrier(struct fgs__check *c)
 {
+    check_place(c);
+    if (c->p->failed)
+        return;
     switch (c->i->op) {
     case FGS__OP_MBAR_INIT:
         check_init(c);
+        break;
+    case FGS__OP_MBAR_INVAL:
+    case FGS__OP_MBAR_CHECK_LAYOUT:
         break;
     case FGS__OP_MBAR_TEST_WAIT:
     case FGS__OP_MBAR_TRY_WAIT:

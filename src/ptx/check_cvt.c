@@ -249,7 +249,7 @@ static void check_operands(struct fgs__check *c, unsigned sources)
     enum fgs__ptx_type s = (enum fgs__ptx_type)i->type[1];
     bool random = i->mod[FGS__G_ROUND] == FGS__M_RS;
     bool scaled = i->mod[FGS__G_SCALED] != FGS__M_NONE;
-    unsigned want = 1 + sources + random + scaled, k;
+    unsigned want = 1 + sources + random + scaled, k, sreg;
 
     if (i->operands != want) {
         fgs__check_error(c, "%u operands expected, not %u", want, i->operands);
@@ -258,11 +258,14 @@ static void check_operands(struct fgs__check *c, unsigned sources)
     if (!fgs__check_value(c, &i->operand[0], (enum fgs__ptx_type)i->type[0],
                           FGS__USE_DEST | width_of(i->type[0])))
         return;
+    /* Special registers are read by conversions between integers. */
+    sreg = fgs__ptx_types[i->type[0]].kind == FGS__K_UINT ||
+        fgs__ptx_types[i->type[0]].kind == FGS__K_SINT ? FGS__USE_SREG : 0;
     for (k = 1; k <= sources; k++)
         if ((uint64_t)1 << i->type[0] & FOURS
             ? !check_four(c, &i->operand[k])
             : !fgs__check_value(c, &i->operand[k], s, FGS__USE_SOURCE |
-                              FGS__USE_SREG | width_of(s)))
+                              sreg | width_of(s)))
             return;
     if (random || scaled)
         check_extra(c, &i->operand[k]);

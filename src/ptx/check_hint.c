@@ -65,10 +65,55 @@ static void check_prefetch(struct fgs__check *c)
                              fgs__mods[to].word);
 }
 
+/* The address of a variable of shared memory, when it is one. */
+static void check_shared(struct fgs__check *c)
+{
+    const struct fgs__ptx_operand *o = &c->i->operand[1];
+
+    if (o->kind == FGS__O_SYM && (o->sym->kind != FGS__SYM_VAR ||
+                                  o->sym->space != FGS__M_SHARED))
+        fgs__check_operand_error(c, o, "'%s' does not lie in .shared",
+                                 o->sym->name);
+}
+
+/* Rules of one line; false = the opcode has none of them. */
+static bool check_small(struct fgs__check *c)
+{
+    const struct fgs__ptx_operand *o = c->i->operand;
+
+    switch (c->i->op) {
+    case FGS__OP_MAPA:
+    case FGS__OP_GETCTARANK:
+        check_shared(c);
+        return true;
+    case FGS__OP_PREFETCHU:
+        if (o->sym && o->sym->kind == FGS__SYM_VAR &&
+            o->sym->space != FGS__M_GLOBAL)
+            fgs__check_operand_error(c, o, "'%s' lies in .%s, the address must "
+                                     "be generic", o->sym->name,
+                                     fgs__mods[o->sym->space].word);
+        return true;
+    case FGS__OP_POLICY_RANGE:
+        if (o[2].kind == FGS__O_INT && o[3].kind == FGS__O_INT &&
+            o[2].imm > o[3].imm)
+            fgs__check_operand_error(c, &o[2], "the first part is larger than "
+                                     "the whole");
+        return true;
+    case FGS__OP_POLICY_CVT:
+        if (o[1].kind == FGS__O_F32 || o[1].kind == FGS__O_F64)
+            fgs__check_operand_error(c, &o[1], "an integer expected");
+        return true;
+    default:
+        return false;
+    }
+}
+
 void fgs__check_hint(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
 
+    if (check_small(c))
+        return;
     if (i->op == FGS__OP_PMEVENT)
         fgs__check_range(c, &i->operand[0], 0,
                          i->mod[FGS__G_EVENT_MASK] ? 65535 : 15, "the event");

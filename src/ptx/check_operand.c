@@ -250,6 +250,10 @@ void fgs__check_operands(struct fgs__check *c)
         if (a->role == 'p' || (a->role == 'd' && first_type(c, a) ==
                                FGS__T_PRED))
             drop_sink(&i->operand[n]);
+        /* An element of an array is a memory operand by itself (ISA 6.4.2). */
+        if (a->role == 'a' && i->operand[n].kind == FGS__O_SYM &&
+            i->operand[n].indexed)
+            i->operand[n].kind = FGS__O_ADDR;
         if (!check_arg(c, a, &i->operand[n++]))
             return;
     }

@@ -380,6 +380,9 @@ static void check_reduce_type(struct fgs__check *c, bool global)
 static bool check_size(struct fgs__check *c, const struct fgs__ptx_operand *o,
                        unsigned unit)
 {
+    if (!fgs__check_range(c, o, 0, unit == 16 ? 1048560 : 4294967280,
+                          "the size"))
+        return false;
     if (o->kind != FGS__O_INT || o->imm % unit == 0)
         return true;
     fgs__check_operand_error(c, o, "the size %llu is no multiple of %u",

@@ -172,6 +172,10 @@ static bool check_depth(struct fgs__check *c, const struct fgs__ptx_operand *o)
         fgs__check_operand_error(c, o, "'.3d' has no depth to compare with");
         return false;
     }
+    if (c->i->type[1] != FGS__T_F32) {
+        fgs__check_operand_error(c, o, "a depth needs coordinates of .f32");
+        return false;
+    }
     return fgs__check_value(c, o, FGS__T_F32, FGS__USE_SOURCE) &&
         fgs__check_version(c->p, o->pos, 43, 30, 0, "%s with a depth",
                            c->name);

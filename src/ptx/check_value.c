@@ -121,7 +121,8 @@ static bool check_float(struct fgs__check *c, const struct fgs__ptx_operand *o,
  * such. */
 static bool is_old_sreg(unsigned sreg)
 {
-    return fgs__sregs[sreg].comps || sreg == FGS__SR_GRIDID;
+    return (fgs__sregs[sreg].comps && fgs__sregs[sreg].cc < 90) ||
+        sreg == FGS__SR_GRIDID;
 }
 
 static bool check_sreg(struct fgs__check *c, const struct fgs__ptx_operand *o,
@@ -230,8 +231,10 @@ static bool check_base_var(struct fgs__check *c,
         fgs__check_operand_error(c, o, "'%s' is no variable", v->name);
         return false;
     }
-    /* A generic address reaches what has one: not parameters. */
-    if (space ? plain(space) == v->space : v->space != FGS__M_PARAM)
+    /* A generic address reaches what has one by its name: not parameters, and
+     * constants by cvta alone. */
+    if (space ? plain(space) == v->space
+              : v->space != FGS__M_PARAM && v->space != FGS__M_CONST)
         return true;
     fgs__check_operand_error(c, o, "'%s' lies in .%s, the instruction is for "
                              "%s%s", v->name, fgs__mods[v->space].word,

@@ -197,6 +197,56 @@ static struct fgs__const apply(struct fgs__parse *p, struct fgs__ptx_pos pos,
     }
 }
 
+/* Operators of doubles (ISA 4.5.5); those written as bits have none. */
+static struct fgs__const apply_float(struct fgs__parse *p,
+                                     const struct fgs__tok *op,
+                                     struct fgs__const a, struct fgs__const b)
+{
+    double x, y;
+
+    memcpy(&x, &a.value, sizeof x);
+    memcpy(&y, &b.value, sizeof y);
+    if (a.kind != FGS__TOK_F64 || b.kind != FGS__TOK_F64) {
+        fgs__parse_error(p, op->pos, "%s needs two numbers of one kind",
+                         fgs__parse_text(op).s);
+        return none();
+    }
+    switch (op->kind) {
+    case '+':
+        x = x + y;
+        break;
+    case '-':
+        x = x - y;
+        break;
+    case '*':
+        x = x * y;
+        break;
+    case '/':
+        if (y == 0)
+            fgs__parse_error(p, op->pos, "division by zero in a constant");
+        x = y == 0 ? 0 : x / y;
+        break;
+    case FGS__TOK_EQ:
+        return number(x == y, false);
+    case FGS__TOK_NE:
+        return number(x != y, false);
+    case '<':
+        return number(x < y, false);
+    case '>':
+        return number(x > y, false);
+    case FGS__TOK_LE:
+        return number(x <= y, false);
+    case FGS__TOK_GE:
+        return number(x >= y, false);
+    default:
+        fgs__parse_error(p, op->pos, "%s takes no floating literal",
+                         fgs__parse_text(op).s);
+        return none();
+    }
+    memcpy(&a.value, &x, sizeof x);
+    return p->failed ? none() : a;
+}
+
 static int level_of(int kind)
 {
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
@@ -212,18 +262,16 @@ static struct fgs__const binary(struct fgs__parse *p, int level, int depth)
     struct fgs__const a = unary(p, depth), b;
     int l;
 
-    while (a.kind == FGS__TOK_INT && (l = level_of(p->tok.kind)) >= level &&
+    while (a.kind && (l = level_of(p->tok.kind)) >= level &&
            l) {
         struct fgs__tok op = p->tok;
 
         fgs__parse_next(p);
         b = binary(p, l + 1, depth + 1);
-        if (b.kind && b.kind != FGS__TOK_INT)
-            fgs__parse_error(p, op.pos, "%s takes no floating literal",
-                             fgs__parse_text(&op).s);
-        if (b.kind != FGS__TOK_INT)
+        if (!b.kind)
             return none();
-        a = apply(p, op.pos, op.kind, a, b);
+        a = a.kind == FGS__TOK_INT && b.kind == FGS__TOK_INT
+            ? apply(p, op.pos, op.kind, a, b) : apply_float(p, &op, a, b);
     }
     return a;
 }

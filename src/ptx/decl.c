@@ -2,7 +2,7 @@
 #include "ptx/decl.h"
 #include "base/compat.h"
 
-enum { DIMS = 8 };
+enum { DIMS = 32 };
 #define LARGEST ((uint64_t)1 << 40) /* bytes of a variable */
 
 static struct fgs__ptx_sym *new_sym(struct fgs__parse *p,
@@ -77,7 +77,6 @@ static bool parse_dims(struct fgs__parse *p, uint64_t *dims, unsigned *count,
                        bool *open)
 {
     for (*count = 0; p->tok.kind == '['; ) {
-        struct fgs__const c;
         struct fgs__ptx_pos pos = p->tok.pos;
 
         if (*count == DIMS) {
@@ -91,14 +90,11 @@ static bool parse_dims(struct fgs__parse *p, uint64_t *dims, unsigned *count,
             dims[(*count)++] = 0;
             continue;
         }
-        c = fgs__const_parse(p);
-        if (!c.kind || !fgs__parse_expect(p, ']', "']'"))
+        /* A number: the assembler takes no expression here. */
+        if (!fgs__parse_number(p, LARGEST, &dims[*count], "an array size") ||
+            !fgs__parse_expect(p, ']', "']'"))
             return false;
-        if (c.kind != FGS__TOK_INT || c.value > LARGEST) {
-            fgs__parse_error(p, pos, "this is no array size");
-            return false;
-        }
-        dims[(*count)++] = c.value;
+        ++*count;
     }
     return true;
 }
@@ -121,6 +117,9 @@ static bool size_of(struct fgs__parse *p, struct fgs__ptx_sym *v,
         bytes *= dims[i];
     }
     v->bytes = bytes;
+    v->dims = count ? FGS__HASH_START : 0;
+    for (unsigned i = 1; i < count; i++)
+        v->dims = (v->dims + (uint32_t)dims[i]) * 16777619u + 1;
     return true;
 }
 
@@ -176,20 +175,37 @@ static void place(struct fgs__parse *p, struct fgs__ptx_sym *v)
     p->vars_end = &v->next;
 }
 
-/* A variable that is declared extern may be declared again, or defined, as the
- * same (ISA 11.4.1): the first symbol stands for both then. */
+/* Is a variable declared as the same twice?  One size may be left open. */
+static bool same_shape(const struct fgs__ptx_sym *a,
+                       const struct fgs__ptx_sym *b)
+{
+    return a->space == b->space && a->type == b->type && a->vec == b->vec &&
+        a->dims == b->dims && a->opaque == b->opaque &&
+        (!a->bytes || !b->bytes || a->bytes == b->bytes);
+}
+
+/* A variable may be declared extern before and behind its definition (ISA
+ * 11.4.1): the first symbol stands for all then.  One that only this text
+ * knows cannot be meant by extern before it. */
 static struct fgs__ptx_sym *declared(struct fgs__parse *p,
                                      const struct fgs__name *n,
                                      const struct fgs__ptx_sym *v)
 {
     struct fgs__ptx_sym *old = n->single ? n->single->sym : NULL;
+    bool was, is = v->linkage == FGS__LINK_EXTERN;
 
-    if (p->func || !old || old->kind != FGS__SYM_VAR ||
-        old->linkage != FGS__LINK_EXTERN || old->space != v->space ||
-        old->type != v->type || old->vec != v->vec ||
-        (old->bytes && v->bytes && old->bytes != v->bytes))
+    if (p->func || !old || old->kind != FGS__SYM_VAR || !same_shape(old, v))
         return NULL;
-    if (v->linkage != FGS__LINK_EXTERN) {
+    was = old->linkage == FGS__LINK_EXTERN;
+    if (!was && !is)
+        return NULL;
+    if (was && v->linkage == FGS__LINK_NONE) {
+        fgs__parse_error(p, v->pos, "'%s' is .extern in line %u: its "
+                         "definition must be .visible, .weak or .common",
+                         v->name, (unsigned)old->pos.line);
+        return NULL;
+    }
+    if (!is) {
         old->linkage = v->linkage;
         old->pos = v->pos;
         old->managed = v->managed;
@@ -221,6 +237,8 @@ static bool parse_var(struct fgs__parse *p, const struct fgs__decl_head *h,
     v->opaque = h->opaque;
     if (!size_of(p, v, dims, count))
         return false;
+    /* extern x[0] is x[]. */
+    open = open || (linkage == FGS__LINK_EXTERN && count && !dims[0]);
     init = p->tok.kind == '=';
     if (h->opaque && (init || count))
         fgs__parse_error(p, v->pos, "'%s': references are no arrays and have "
@@ -258,6 +276,13 @@ static void check_space(struct fgs__parse *p, const struct fgs__decl_head *h,
              h->space != FGS__M_CONST && h->space != FGS__M_PARAM)
         fgs__parse_error(p, h->pos, "'.%s' declares no variable",
                          fgs__mods[h->space].word);
+    else if (h->space == FGS__M_PARAM && (h->vec || h->type == FGS__T_F16X2))
+        fgs__parse_error(p, h->pos, ".param variables are no vectors");
+    else if (h->space == FGS__M_PARAM && h->align > 128)
+        fgs__parse_error(p, h->pos, ".param variables are aligned to 128 bytes "
+                         "at most");
+    else if (h->space == FGS__M_PARAM)
+        fgs__check_version(p, h->pos, 20, 0, 0, "a .param variable of a body");
     else if (linkage != FGS__LINK_NONE && !h->space)
         fgs__parse_error(p, h->pos, "registers have no linkage");
 }
@@ -271,6 +296,8 @@ void fgs__decl_vars(struct fgs__parse *p, enum fgs__ptx_linkage linkage)
     check_space(p, &h, linkage);
     if (p->failed)
         return;
+    if (fgs__parse_accept(p, ';'))
+        return; /* a declaration of nothing */
     do {
         if (!(h.space ? parse_var(p, &h, linkage) : parse_reg(p, &h)))
             return;
@@ -293,6 +320,22 @@ static struct fgs__name *param_name(struct fgs__parse *p, bool proto,
     if (!fgs__parse_expect(p, FGS__TOK_NAME, "a parameter's name"))
         return NULL;
     return fgs__name_get(p, &t);
+}
+
+/* What can be passed, and the alignment behind its type. */
+static void check_param(struct fgs__parse *p, struct fgs__decl_head *h,
+                        enum fgs__param_of of)
+{
+    fgs__decl_align(p, h);
+    if (of == FGS__PARAM_FUNC && h->space)
+        fgs__check_version(p, h->pos, 20, 20, 0, "a .param parameter of a "
+                           "function");
+    if (h->space && h->type == FGS__T_F16X2 && of != FGS__PARAM_PROTO)
+        fgs__parse_error(p, h->pos, "a parameter has no type .f16x2, write "
+                         ".b32");
+    else if (of != FGS__PARAM_ENTRY && h->align > 128)
+        fgs__parse_error(p, h->pos, "a parameter of a function is aligned to "
+                         "128 bytes at most");
 }
 
 struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
@@ -318,8 +361,9 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
         fgs__parse_error(p, h.pos, "a parameter is no vector");
         return NULL;
     }
-    if (fgs__parse_word(p)->directive == FGS__D_PTR)
-        fgs__decl_skip_ptr(p);
+    check_param(p, &h, of);
+    if (!p->failed && fgs__parse_word(p)->directive == FGS__D_PTR)
+        fgs__decl_skip_ptr(p, of != FGS__PARAM_FUNC);
     pos = p->tok.pos;
     n = p->failed ? NULL : param_name(p, proto, &none);
     v = new_sym(p, &h, n, pos);
@@ -337,6 +381,10 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
         fgs__parse_error(p, pos, "parameter '%s' has no size", n->text);
     if (p->failed)
         return NULL;
+    if (!proto && n->single && n->single->scope == p->scope) {
+        p->twice = v; /* wrong if a body follows */
+        return v;
+    }
     if (!proto && (!fgs__scope_declare(p, n, v, 0) ||
                    (!h.space && !add_reg(p, v))))
         return NULL;

@@ -9,7 +9,8 @@ struct fgs__decl_head {
     enum fgs__ptx_mod space;   /* NONE = registers                           */
     enum fgs__ptx_type type;
     uint8_t vec, opaque;
-    bool managed;
+    bool managed, placed;      /* its space or .reg was read                 */
+    struct fgs__ptx_pos attribute; /* line 0 = none                          */
     uint32_t align;
 };
 
@@ -18,6 +19,9 @@ bool fgs__decl_head(struct fgs__parse *p, struct fgs__decl_head *h);
 
 /* .ptr{.space}{.align N} of a kernel's parameter: a promise about what the
  * caller passes, of which nothing is used. */
-void fgs__decl_skip_ptr(struct fgs__parse *p);
+void fgs__decl_skip_ptr(struct fgs__parse *p, bool entry);
+
+/* .align behind the type, which parameters may have there. */
+void fgs__decl_align(struct fgs__parse *p, struct fgs__decl_head *h);
 
 #endif

@@ -2,6 +2,7 @@
 #include "ptx/decl.h"
 #include "base/compat.h"
 
+/* The strictest of several counts, as the assembler has it. */
 static bool parse_align(struct fgs__parse *p, uint32_t *align)
 {
     struct fgs__ptx_pos pos;
@@ -15,19 +16,35 @@ static bool parse_align(struct fgs__parse *p, uint32_t *align)
         fgs__parse_error(p, pos, "the alignment must be a power of two");
         return false;
     }
-    *align = (uint32_t)v;
+    if (*align < v)
+        *align = (uint32_t)v;
     return true;
 }
 
-void fgs__decl_skip_ptr(struct fgs__parse *p)
+void fgs__decl_align(struct fgs__parse *p, struct fgs__decl_head *h)
 {
-    uint32_t align;
+    while (!p->failed && fgs__parse_word(p)->directive == FGS__D_ALIGN)
+        parse_align(p, &h->align);
+}
 
+void fgs__decl_skip_ptr(struct fgs__parse *p, bool entry)
+{
+    uint32_t align = 0;
+
+    if (!entry)
+        fgs__parse_error(p, p->tok.pos, "'.ptr' is for parameters of kernels");
+    fgs__check_version(p, p->tok.pos, 22, 0, 0, "'.ptr'");
     fgs__parse_next(p);
-    if (fgs__parse_word(p)->mod &&
-        fgs__mods[fgs__parse_word(p)->mod].group == FGS__G_SPACE &&
-        fgs__parse_word(p)->mod != FGS__M_PARAM)
+    switch (fgs__parse_word(p)->mod) {
+    case FGS__M_GLOBAL:
+    case FGS__M_CONST:
+    case FGS__M_LOCAL:
+    case FGS__M_SHARED:
         fgs__parse_next(p);
+        break;
+    default:
+        break;
+    }
     if (fgs__parse_word(p)->directive == FGS__D_ALIGN)
         parse_align(p, &align);
 }
@@ -45,15 +62,14 @@ static bool parse_attribute(struct fgs__parse *p, struct fgs__decl_head *h)
 {
     struct fgs__ptx_pos pos = p->tok.pos;
 
+    h->attribute = pos;
     fgs__parse_next(p);
     if (!fgs__parse_expect(p, '(', "'('"))
         return false;
     do {
         bool managed = !strcmp(fgs__parse_word(p)->text, "managed");
 
-        if (h->space != FGS__M_GLOBAL) {
-            fgs__parse_error(p, pos, "only .global variables have attributes");
-        } else if (managed) {
+        if (managed) {
             fgs__check_version(p, pos, 40, 30, 0, ".attribute(.managed)");
             fgs__parse_next(p);
             h->managed = true;
@@ -87,11 +103,19 @@ static bool opaque_word(struct fgs__parse *p, struct fgs__decl_head *h,
 static bool head_word(struct fgs__parse *p, struct fgs__decl_head *h)
 {
     const struct fgs__word *w = fgs__parse_word(p);
+    bool space = w->mod && fgs__mods[w->mod].group == FGS__G_SPACE;
 
+    if (!h->placed && (space || w->directive == FGS__D_REG)) {
+        h->space = space ? (enum fgs__ptx_mod)w->mod : FGS__M_NONE;
+        h->pos = p->tok.pos;
+        h->placed = true;
+        fgs__parse_next(p);
+        return true;
+    }
     if (w->directive == FGS__D_ALIGN)
-        return h->space && !h->align && parse_align(p, &h->align);
+        return !h->vec && parse_align(p, &h->align);
     if (w->directive == FGS__D_ATTRIBUTE)
-        return parse_attribute(p, h);
+        return !h->vec && parse_attribute(p, h);
     if (w->directive == FGS__D_SAMPLERREF) {
         fgs__parse_error(p, p->tok.pos, "'.%s' is not supported yet", w->text);
         return false;
@@ -127,9 +151,7 @@ bool fgs__decl_head(struct fgs__parse *p, struct fgs__decl_head *h)
                          "in version 1.5");
         return false;
     }
-    if (w->directive != FGS__D_REG)
-        h->space = (enum fgs__ptx_mod)w->mod;
-    fgs__parse_next(p);
+    /* Alignment and attributes may stand before the space, too. */
     while (p->tok.kind == FGS__TOK_WORD && !p->failed && !h->type) {
         if (!head_word(p, h)) {
             fgs__parse_expected(p, "a type");
@@ -138,12 +160,21 @@ bool fgs__decl_head(struct fgs__parse *p, struct fgs__decl_head *h)
     }
     if (!h->type)
         fgs__parse_expected(p, "a type");
+    if (!h->placed)
+        fgs__parse_error(p, h->pos, "a state space is missing");
+    if (h->attribute.line && h->space != FGS__M_GLOBAL)
+        fgs__parse_error(p, h->attribute,
+                         "only .global variables have attributes");
     if (h->type == FGS__T_PRED && h->vec)
         fgs__parse_error(p, h->pos, "there are no vectors of predicates");
     if (h->type == FGS__T_PRED && h->space)
         fgs__parse_error(p, h->pos, "predicates live in registers only");
     if (h->type == FGS__T_B128)
         fgs__check_version(p, h->pos, 83, 70, 0, "type .b128");
+    if (h->type == FGS__T_F16X2)
+        fgs__check_version(p, h->pos, 10, 53, 0, "type .f16x2");
+    if (h->opaque)
+        fgs__check_version(p, h->pos, 15, 10, 0, "a reference");
     if (h->vec && fgs__ptx_types[h->type].bits * h->vec > 128)
         fgs__parse_error(p, h->pos, "a vector has 128 bits at most");
     return !p->failed;

@@ -54,6 +54,17 @@ static void declare_label(struct fgs__parse *p, const struct fgs__tok *t)
     p->label = sym;
 }
 
+static bool expect_name(struct fgs__parse *p, const char *word)
+{
+    if (p->tok.kind == FGS__TOK_NAME && p->tok.n == strlen(word) &&
+        !memcmp(p->tok.s, word, p->tok.n)) {
+        fgs__parse_next(p);
+        return true;
+    }
+    fgs__parse_expected(p, word);
+    return false;
+}
+
 /* .loc FILE LINE COLUMN {, function_name NAME{+N}, inlined_at F L C} */
 void fgs__skip_loc(struct fgs__parse *p)
 {
@@ -64,14 +75,17 @@ void fgs__skip_loc(struct fgs__parse *p)
         if (!fgs__parse_number(p, UINT32_MAX, &n, "a number"))
             return;
     }
-    while (fgs__parse_accept(p, ',')) {
-        if (!fgs__parse_expect(p, FGS__TOK_NAME, "function_name or inlined_at"))
+    if (!fgs__parse_accept(p, ',') || !expect_name(p, "function_name") ||
+        !fgs__parse_expect(p, FGS__TOK_NAME, "a label"))
+        return;
+    if (fgs__parse_accept(p, '+') &&
+        !fgs__parse_number(p, UINT64_MAX, &n, "an offset"))
+        return;
+    if (!fgs__parse_expect(p, ',', "','") || !expect_name(p, "inlined_at"))
+        return;
+    for (int i = 0; i < 3; i++) {
+        if (!fgs__parse_number(p, UINT32_MAX, &n, "a number"))
             return;
-        fgs__parse_accept(p, FGS__TOK_NAME);
-        if (fgs__parse_accept(p, '+'))
-            fgs__parse_number(p, UINT64_MAX, &n, "an offset");
-        while (p->tok.kind == FGS__TOK_INT)
-            fgs__parse_next(p);
     }
 }
 
@@ -84,7 +98,7 @@ static void parse_directive(struct fgs__parse *p)
         fgs__skip_loc(p);
         break;
     case FGS__D_PRAGMA:
-        fgs__skip_pragma(p);
+        fgs__skip_pragma(p, FGS__PRAGMA_BODY);
         break;
     case FGS__D_BRANCHTARGETS:
     case FGS__D_CALLTARGETS:
@@ -92,6 +106,8 @@ static void parse_directive(struct fgs__parse *p)
         fgs__targets_parse(p);
         break;
     case FGS__D_REG:
+    case FGS__D_ALIGN:
+    case FGS__D_ATTRIBUTE:
         fgs__decl_vars(p, FGS__LINK_NONE);
         break;
     default:
@@ -194,9 +210,24 @@ static bool close_code(struct fgs__parse *p, struct fgs__ptx_pos end)
     return true;
 }
 
+/* A label that was not known yet may turn out to name a list. */
+static void check_branches(struct fgs__parse *p)
+{
+    for (size_t k = 0; k < p->insn_count && !p->failed; k++) {
+        const struct fgs__ptx_insn *i = &p->insn[k];
+
+        if (i->op == FGS__OP_BRA && i->operands && i->operand->sym &&
+            i->operand->sym->targets)
+            fgs__parse_error(p, i->operand->pos, "'%s' is no place to branch "
+                             "to", i->operand->sym->name);
+    }
+}
+
 static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
 {
     struct fgs__ptx_func *f = p->func;
+
+    check_branches(p);
 
     if (p->nomem || !close_code(p, end))
         return;
@@ -214,24 +245,40 @@ static void keep_code(struct fgs__parse *p, struct fgs__ptx_pos end)
     fgs__func_registers(p, f);
 }
 
+/* Of two declarations only the later may leave the linkage out (as the
+ * assembler has it). */
+static bool same_linkage(const struct fgs__ptx_func *old,
+                         const struct fgs__ptx_func *f)
+{
+    return f->linkage == old->linkage ||
+        (f->linkage == FGS__LINK_NONE &&
+         (old->linkage == FGS__LINK_VISIBLE ||
+          old->linkage == FGS__LINK_WEAK));
+}
+
+/* A function that was declared: false = an error was reported. */
+static bool declare_again(struct fgs__parse *p, struct fgs__ptx_func *f,
+                          const struct fgs__ptx_func *old,
+                          struct fgs__ptx_pos pos)
+{
+    unsigned line = (unsigned)old->pos.line;
+    const char *why;
+
+    if (old->body)
+        fgs__parse_error(p, pos, "'%s' is defined already, in line %u",
+                         f->name, line);
+    else if (!same_linkage(old, f) || f->noreturn != old->noreturn)
+        fgs__parse_error(p, pos, "'%s' is declared with another %s in line %u",
+                         f->name, f->noreturn != old->noreturn ? ".noreturn"
+                                                               : "linkage",
+                         line);
+    else if ((why = fgs__other_head(f, old)))
+        fgs__parse_error(p, pos, "'%s' is declared with %s in line %u",
+                         f->name, why, line);
+    return !p->failed;
+}
+
 /* The function's own name: new, or that of an earlier declaration. */
-static uint32_t count_of(const struct fgs__ptx_sym *list)
-{
-    uint32_t n = 0;
-
-    for (; list; list = list->next)
-        n++;
-    return n;
-}
-
-/* Parameters and results of two declarations are as many. */
-static bool same_head(const struct fgs__ptx_func *a,
-                      const struct fgs__ptx_func *b)
-{
-    return a->param_count == b->param_count &&
-        count_of(a->rets) == count_of(b->rets);
-}
-
 static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
                          const struct fgs__tok *t)
 {
@@ -242,13 +289,12 @@ static void declare_func(struct fgs__parse *p, struct fgs__ptx_func *f,
         return;
     f->name = n->text;
     sym = n->single ? n->single->sym : NULL;
-    if (sym && sym->kind == FGS__SYM_FUNC && sym->func->entry == f->entry &&
-        !(sym->func->body && f->body)) {
+    if (sym && sym->kind == FGS__SYM_FUNC && sym->func->entry == f->entry) {
+        if (!declare_again(p, f, sym->func, t->pos))
+            return;
         f->sym = sym;
-        if (!same_head(f, sym->func))
-            fgs__parse_error(p, t->pos, "'%s' is declared with other "
-                             "parameters in line %u", n->text,
-                             (unsigned)sym->func->pos.line);
+        if (f->linkage == FGS__LINK_NONE)
+            f->linkage = sym->func->linkage;
         if (f->body)
             sym->func = f;
         return;
@@ -296,11 +342,16 @@ static void parse_body(struct fgs__parse *p)
 /* What a launch can carry. */
 static void check_params(struct fgs__parse *p, const struct fgs__ptx_func *f)
 {
-    enum { OLD = 4352, MOST = 32764 };
+    enum { FIRST = 256, OLD = 4352, MOST = 32764 };
     unsigned long long bytes = f->param_bytes;
 
-    if (p->failed || !f->entry || bytes <= OLD)
+    if (p->failed || !f->entry || bytes <= FIRST)
         return;
+    if (bytes <= OLD) {
+        fgs__check_version(p, f->pos, 15, 0, 0, "%llu bytes of parameters",
+                           bytes);
+        return;
+    }
     if (bytes > MOST)
         fgs__parse_error(p, f->pos, "%llu bytes of parameters, %d at most",
                          bytes, MOST);
@@ -313,7 +364,9 @@ static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
                        struct fgs__tok *name)
 {
     uint32_t rets = 0;
+    bool directives = false;
 
+    p->twice = NULL;
     if (!f->entry && fgs__parse_word(p)->directive == FGS__D_ATTRIBUTE)
         fgs__skip_attribute(p);
     if (!f->entry && p->tok.kind == '(')
@@ -330,7 +383,13 @@ static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
             &f->param_count);
     check_params(p, f);
     while (!p->failed && fgs__func_directive(p, f))
-        ;
+        directives = true;
+    if (!p->failed && directives && f->entry && p->tok.kind == ';')
+        fgs__parse_error(p, p->tok.pos, "'{' expected before ';': directives "
+                         "belong to a kernel with a body");
+    if (!p->failed && p->tok.kind == '{' && p->twice)
+        fgs__parse_error(p, p->twice->pos, "'%s' is declared twice",
+                         p->twice->name);
     if (!p->failed && f->blocksareclusters &&
         !(f->reqntid[0] && f->reqcluster[0]))
         fgs__parse_error(p, f->pos, ".blocksareclusters needs .reqntid and "
@@ -360,7 +419,7 @@ void fgs__func_parse(struct fgs__parse *p, bool entry,
     fgs__parse_next(p);
     parse_head(p, f, &name);
     f->body = p->tok.kind == '{';
-    if (f->body && linkage == FGS__LINK_EXTERN && !entry)
+    if (f->body && linkage == FGS__LINK_EXTERN)
         fgs__parse_error(p, f->pos, "an extern function has no body");
     if (!p->failed)
         declare_outside(p, f, &name);

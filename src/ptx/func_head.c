@@ -2,6 +2,35 @@
 #include "ptx/parse.h"
 #include "base/compat.h"
 
+static bool other_list(const struct fgs__ptx_sym *a,
+                       const struct fgs__ptx_sym *b)
+{
+    for (; a && b; a = a->next, b = b->next)
+        if (a->kind != b->kind || a->type != b->type || a->vec != b->vec ||
+            a->bytes != b->bytes || a->dims != b->dims || a->align != b->align)
+            return true;
+    return false;
+}
+
+static bool as_many(const struct fgs__ptx_sym *a, const struct fgs__ptx_sym *b)
+{
+    while (a && b) {
+        a = a->next;
+        b = b->next;
+    }
+    return !a && !b;
+}
+
+const char *fgs__other_head(const struct fgs__ptx_func *a,
+                            const struct fgs__ptx_func *b)
+{
+    if (!as_many(a->params, b->params) || other_list(a->params, b->params))
+        return "other parameters";
+    if (!as_many(a->rets, b->rets) || other_list(a->rets, b->rets))
+        return "another result";
+    return NULL;
+}
+
 /* N{,N{,N}} with the rest 1. */
 static void parse_dim3(struct fgs__parse *p, uint32_t dim[3], const char *what)
 {
@@ -42,6 +71,8 @@ static bool is_for(enum fgs__directive d, bool entry)
     case FGS__D_MINNCTAPERSM:
     case FGS__D_MAXNCTAPERSM:
     case FGS__D_MAXNREG:
+    case FGS__D_MINPERCTAMEMORY:
+    case FGS__D_PRAGMA:
         return entry;
     case FGS__D_ABI_PRESERVE:
     case FGS__D_ABI_PRESERVE_CONTROL:
@@ -109,6 +140,24 @@ static void parse_cluster(struct fgs__parse *p, struct fgs__ptx_func *f,
                          "exclude each other");
 }
 
+/* What a function saves of registers: limits of the assembler for an ABI that
+ * does not exist here. */
+static void parse_preserve(struct fgs__parse *p, struct fgs__ptx_func *f,
+                           bool control)
+{
+    struct fgs__ptx_pos pos = p->tok.pos;
+    bool *given = control ? &f->abi_preserve_control : &f->abi_preserve;
+    const char *word = fgs__parse_word(p)->text;
+    uint64_t n;
+
+    if (*given)
+        fgs__parse_error(p, pos, "'.%s' is given twice", word);
+    *given = true;
+    fgs__check_version(p, pos, 90, 80, 0, ".%s", word);
+    fgs__parse_next(p);
+    fgs__parse_number(p, control ? 11 : 232, &n, "a register count");
+}
+
 bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
 {
     struct fgs__ptx_pos pos = p->tok.pos;
@@ -126,6 +175,7 @@ bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
         parse_dim3(p, f->maxntid, ".maxntid");
         break;
     case FGS__D_REQNTID:
+        fgs__check_version(p, pos, 21, 0, 0, ".reqntid");
         fgs__parse_next(p);
         parse_dim3(p, f->reqntid, ".reqntid");
         break;
@@ -135,6 +185,8 @@ bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
                              "older, .minnctapersm took its place");
         /* fall through */
     case FGS__D_MINNCTAPERSM:
+        if (d == FGS__D_MINNCTAPERSM)
+            fgs__check_version(p, pos, 20, 0, 0, ".minnctapersm");
         fgs__parse_next(p);
         parse_count(p, &f->minnctapersm, ".minnctapersm");
         break;
@@ -142,6 +194,9 @@ bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
         fgs__parse_next(p);
         parse_count(p, &f->maxnreg, ".maxnreg");
         break;
+    case FGS__D_MINPERCTAMEMORY:
+        fgs__parse_error(p, pos, "'.%s' is not supported yet", word);
+        return false;
     case FGS__D_MAXCLUSTERRANK:
     case FGS__D_REQNCTAPERCLUSTER:
     case FGS__D_EXPLICITCLUSTER:
@@ -150,17 +205,20 @@ bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f)
         break;
     case FGS__D_ABI_PRESERVE:
     case FGS__D_ABI_PRESERVE_CONTROL:
-        fgs__parse_next(p);
-        fgs__parse_expect(p, FGS__TOK_INT, "a register count");
+        parse_preserve(p, f, d == FGS__D_ABI_PRESERVE_CONTROL);
         break;
     case FGS__D_NORETURN:
+        if (f->noreturn)
+            fgs__parse_error(p, pos, "'.noreturn' is given twice");
+        f->noreturn = true;
+        fgs__check_version(p, pos, 64, 30, 0, ".noreturn");
         if (f->rets)
             fgs__parse_error(p, pos, "'.noreturn' is for functions without a "
                              "result");
         fgs__parse_next(p);
         break;
     case FGS__D_PRAGMA:
-        fgs__skip_pragma(p);
+        fgs__skip_pragma(p, FGS__PRAGMA_HEAD);
         break;
     default:
         return false;

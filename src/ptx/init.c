@@ -48,6 +48,10 @@ static bool float_bits(const struct fgs__const *c, enum fgs__ptx_type t,
     float f;
 
     *out = c->value;
+    if (t == FGS__T_B64) /* the literal's bits, whatever it is */
+        return true;
+    if (t == FGS__T_B32)
+        t = FGS__T_F32;
     if (t == FGS__T_F64 && c->kind == FGS__TOK_F64)
         return true;
     if (t == FGS__T_F32 && c->kind == FGS__TOK_F32)
@@ -85,7 +89,7 @@ static void put_const(struct init *in, struct fgs__ptx_pos pos, uint64_t at,
     bool flt = fgs__ptx_types[t].kind == FGS__K_FLOAT;
     uint64_t v = c->value;
 
-    if (c->kind == FGS__TOK_INT ? flt : !float_bits(c, t, &v)) {
+    if (c->kind == FGS__TOK_INT ? flt || t == FGS__T_F16X2 : !float_bits(c, t, &v)) {
         fgs__parse_error(in->p, pos, "this value does not fit type .%s of '%s'",
                          fgs__ptx_types[t].word, in->var->name);
         return;
@@ -105,6 +109,8 @@ static bool has_address(struct fgs__parse *p, const struct fgs__ptx_sym *s,
 {
     bool func = s->kind == FGS__SYM_FUNC;
 
+    if (func && s->func->entry)
+        fgs__check_version(p, pos, 31, 35, 0, "a kernel as initial value");
     if (func && (r->generic || r->addend))
         fgs__parse_error(p, pos, "the address of function '%s' stands alone",
                          s->name);
@@ -113,6 +119,19 @@ static bool has_address(struct fgs__parse *p, const struct fgs__ptx_sym *s,
         fgs__parse_error(p, pos, "only addresses of .global and .const "
                          "variables and of functions are constants");
     return !p->failed;
+}
+
+/* Addresses and their bytes are numbers without a sign, says the assembler;
+ * a byte's element may be wider, its other bytes are 0 then. */
+static bool takes_address(struct init *in, struct fgs__ptx_pos pos)
+{
+    enum fgs__ptx_type t = in->var->type;
+
+    if (fgs__ptx_types[t].kind == FGS__K_UINT && t != FGS__T_U16)
+        return true;
+    fgs__parse_error(in->p, pos, "no address can stand in a variable of type "
+                     ".%s", fgs__ptx_types[t].word);
+    return false;
 }
 
 /* name, name+4, generic(name), generic(name)+4; of it 8 bytes, or the one from
@@ -131,20 +150,18 @@ static void put_address(struct init *in, uint64_t at, unsigned bytes,
         return;
     fgs__parse_next(p);
     generic = generic && fgs__parse_accept(p, '(');
+    fgs__check_version(p, t.pos, bytes == 1 ? 71 : generic ? 31 : 21, 0, 0,
+                       bytes == 1 ? "a byte of an address"
+                       : generic ? "generic()" : "an address as initial value");
     if (generic) {
         t = p->tok;
         if (!fgs__parse_expect(p, FGS__TOK_NAME, "a variable") ||
             !fgs__parse_expect(p, ')', "')'"))
             return;
     }
-    if (p->tok.kind == '+' || p->tok.kind == '-') {
-        bool neg = p->tok.kind == '-';
-
-        fgs__parse_next(p);
+    /* name - 4 is not in the grammar, name + -4 is. */
+    if (fgs__parse_accept(p, '+'))
         c = fgs__const_parse(p);
-        if (neg)
-            c.value = 0 - c.value;
-    }
     if (c.kind && c.kind != FGS__TOK_INT)
         fgs__parse_error(p, t.pos, "the offset must be an integer");
     n = p->failed ? NULL : fgs__name_get(p, &t);
@@ -154,12 +171,12 @@ static void put_address(struct init *in, uint64_t at, unsigned bytes,
         fgs__scope_unknown(p, n, t.pos);
         return;
     }
-    if (in->elem != bytes) {
-        fgs__parse_error(p, t.pos, bytes == 8
-                         ? "an address needs a 64-bit element"
-                         : "a byte of an address needs an 8-bit element");
+    if (in->elem < bytes) {
+        fgs__parse_error(p, t.pos, "an address needs a 64-bit element");
         return;
     }
+    if (!takes_address(in, t.pos))
+        return;
     r->at = at;
     r->target = n->single->sym;
     r->addend = (int64_t)c.value;
@@ -173,24 +190,43 @@ static void put_address(struct init *in, uint64_t at, unsigned bytes,
     in->relocs_end = &r->next;
 }
 
-/* 0xff00(name): the bits of the mask, which are those of one byte. */
+/* 0xff00(name), 0xff00(0x1234): the bits of the mask, which are those of one
+ * byte. */
 static void put_byte(struct init *in, uint64_t at, struct fgs__ptx_pos pos,
                      uint64_t mask)
 {
+    struct fgs__parse *p = in->p;
     unsigned shift = 0;
+    struct fgs__const c;
 
     while (shift < 56 && mask != (uint64_t)0xff << shift)
         shift += 8;
     if (mask != (uint64_t)0xff << shift) {
-        fgs__parse_error(in->p, pos, "this mask is not that of one byte");
+        fgs__parse_error(p, pos, "this mask is not that of one byte");
         return;
     }
-    fgs__parse_next(in->p);
-    if (in->p->tok.kind != FGS__TOK_NAME)
-        fgs__parse_expected(in->p, "a name");
-    else
+    fgs__parse_next(p);
+    if (p->tok.kind == FGS__TOK_NAME && !fgs__is_warp_size(&p->tok)) {
         put_address(in, at, 1, shift);
-    fgs__parse_expect(in->p, ')', "')'");
+    } else {
+        c = fgs__const_parse(p);
+        c.value = c.value >> shift & 0xff;
+        if (c.kind && takes_address(in, pos))
+            put_const(in, pos, at, &c);
+    }
+    fgs__parse_expect(p, ')', "')'");
+}
+
+/* A number that a '(' follows, which is a mask. */
+static bool is_mask(const struct fgs__parse *p)
+{
+    struct fgs__lex ahead = p->lex;
+    struct fgs__tok tok;
+
+    if (p->tok.kind != FGS__TOK_INT)
+        return false;
+    fgs__lex_next(&ahead, &tok);
+    return tok.kind == '(';
 }
 
 static void parse_value(struct init *in, uint64_t at)
@@ -199,14 +235,19 @@ static void parse_value(struct init *in, uint64_t at)
     struct fgs__ptx_pos pos = p->tok.pos;
     struct fgs__const c;
 
-    if (p->tok.kind == FGS__TOK_NAME) {
+    if (p->tok.kind == FGS__TOK_NAME && !fgs__is_warp_size(&p->tok)) {
         put_address(in, at, 8, 0);
         return;
     }
+    if (is_mask(p)) {
+        uint64_t mask = p->tok.value;
+
+        fgs__parse_next(p);
+        put_byte(in, at, pos, mask);
+        return;
+    }
     c = fgs__const_parse(p);
-    if (c.kind == FGS__TOK_INT && p->tok.kind == '(')
-        put_byte(in, at, pos, c.value);
-    else if (c.kind)
+    if (c.kind)
         put_const(in, pos, at, &c);
 }
 
@@ -233,6 +274,9 @@ static void parse_level(struct init *in, unsigned dim, uint64_t at)
         }
         parse_level(in, dim + 1, at + i++ * step);
     } while (!p->failed && !p->nomem && fgs__parse_accept(p, ','));
+    if (in->var->vec && dim + 1 == in->count && i < in->dims[dim])
+        fgs__parse_error(p, p->tok.pos, "a vector of '%s' has %u values",
+                         in->var->name, in->var->vec);
     if (in->open && !dim && in->size < i * step) {
         /* The last row may have been cut short. */
         uint64_t last = i * step - in->elem;
@@ -246,7 +290,7 @@ static void parse_level(struct init *in, unsigned dim, uint64_t at)
 void fgs__init_parse(struct fgs__parse *p, struct fgs__ptx_sym *var,
                      const uint64_t *dims, unsigned count, bool open)
 {
-    uint64_t all[16];
+    uint64_t all[40]; /* DIMS of decl.c and a vector's */
     struct init in = {
         .p = p, .var = var, .relocs_end = &var->relocs, .dims = all,
         .count = count, .elem = fgs__ptx_types[var->type].bits / 8u,

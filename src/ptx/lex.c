@@ -8,6 +8,7 @@
 #include "ptx/lex.h"
 #include "base/compat.h"
 
+#include <errno.h>
 #include <locale.h>
 
 enum { SPACE_ = 1, DIGIT = 2, HEX = 4, ALPHA = 8, FOLLOW = 16, PUNCT = 32 };
@@ -238,7 +239,13 @@ static void lex_float(struct fgs__lex *lx, struct fgs__tok *tok,
         return;
     }
     buf[n] = 0;
+    errno = 0;
     d = strtod(buf, NULL);
+    if (errno == ERANGE && (d == 0 || d > 1 || d < -1)) {
+        lx->p = end;
+        fail(lx, tok, "the number does not fit in 64 bits");
+        return;
+    }
     memcpy(&tok->value, &d, sizeof d);
     tok->kind = FGS__TOK_F64;
     lx->p = end;

@@ -117,6 +117,8 @@ struct fgs__ptx_sym {
     enum fgs__ptx_linkage linkage;
     uint32_t align;
     uint64_t bytes;                /* whole variable; 0 = extern x[]         */
+    uint32_t dims;                 /* its array sizes but the first, hashed;
+                                      0 = no array                           */
     const unsigned char *init;     /* `bytes` bytes, or NULL = zero          */
     struct fgs__ptx_reloc *relocs;
     uint64_t offset;               /* PARAM: in the parameter block;
@@ -170,6 +172,7 @@ struct fgs__ptx_operand {
     uint8_t comp;  /* SREG; or REG of a vector: 1 + component (.x = 1)       */
     bool neg;      /* !p, or -reg where the opcode allows it                 */
     uint8_t children;
+    bool indexed;  /* SYM: written name[number]                              */
     uint16_t sreg; /* enum fgs__ptx_sreg */
     uint16_t select; /* .b3210, .h1 ... of a video instruction, 0 = none      */
     struct fgs__ptx_pos pos;
@@ -233,6 +236,7 @@ struct fgs__ptx_func {
     uint32_t reqcluster[3];    /* 0 = not given                              */
     uint32_t maxclusterrank;
     bool explicitcluster, blocksareclusters;
+    bool noreturn, abi_preserve, abi_preserve_control;
     struct fgs__ptx_func *next;
 };
 

@@ -109,6 +109,7 @@ static bool parse_sym_offset(struct fgs__parse *p, struct fgs__ptx_operand *o)
             !fgs__parse_expect(p, ']', "']'"))
             return false;
         o->offset = (int64_t)((uint64_t)o->offset * (uint64_t)size);
+        o->indexed = true;
     }
     return true;
 }
@@ -253,6 +254,13 @@ static bool parse_addr(struct fgs__parse *p, struct fgs__ptx_operand *o,
         if (strict && base.kind != FGS__O_REG && base.kind != FGS__O_SYM &&
             base.kind != FGS__O_INT) {
             fgs__parse_error(p, base.pos, "this is no address");
+            return false;
+        }
+        if (strict && (base.indexed || (base.kind == FGS__O_REG &&
+                                        base.sym->vec))) {
+            fgs__parse_error(p, base.pos, base.indexed
+                             ? "write name[number] without brackets around it"
+                             : "a component is no address");
             return false;
         }
         o->sym = base.sym;

@@ -131,8 +131,12 @@ bool fgs__parse_number(struct fgs__parse *p, uint64_t max, uint64_t *out,
 {
     struct fgs__tok t = p->tok;
 
-    if (!fgs__parse_expect(p, FGS__TOK_INT, what))
+    if (fgs__is_warp_size(&t)) {
+        fgs__parse_next(p);
+        t.value = 32;
+    } else if (!fgs__parse_expect(p, FGS__TOK_INT, what)) {
         return false;
+    }
     *out = t.value;
     if (t.value <= max)
         return true;
@@ -192,19 +196,32 @@ static bool parse_version(struct fgs__parse *p)
 }
 
 /* One name of the target list; the architecture is the one named sm_. */
-static void parse_target_name(struct fgs__parse *p)
+static void parse_target_name(struct fgs__parse *p, size_t *mode)
 {
     static const char *const others[] = {
         "debug", "texmode_unified", "texmode_independent", "map_f64_to_f32",
     };
+    enum { UNIFIED = 1, INDEPENDENT = 2, MAP = 3 };
     struct fgs__tok t = p->tok;
     struct fgs__target target;
 
     if (!fgs__parse_expect(p, FGS__TOK_NAME, "a target"))
         return;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strlen(others[i]) == t.n && !memcmp(others[i], t.s, t.n))
-            return;
+        if (strlen(others[i]) != t.n || memcmp(others[i], t.s, t.n))
+            continue;
+        if (!p->m->target)
+            fgs__parse_error(p, t.pos, "the architecture stands before '%s'",
+                             others[i]);
+        else if (i == MAP && p->m->target_cc >= 13)
+            fgs__parse_error(p, t.pos, "'%s' is for targets below sm_13",
+                             others[i]);
+        else if ((i == UNIFIED && *mode == INDEPENDENT) ||
+                 (i == INDEPENDENT && *mode == UNIFIED))
+            fgs__parse_error(p, t.pos, "'%s' and '%s' exclude each other",
+                             others[*mode], others[i]);
+        *mode = i == UNIFIED || i == INDEPENDENT ? i : *mode;
+        return;
     }
     if (!fgs__target_find(t.s, t.n, &target)) {
         fgs__parse_error(p, t.pos, "unknown target %s",
@@ -228,10 +245,11 @@ static void parse_target_name(struct fgs__parse *p)
 static bool parse_target(struct fgs__parse *p)
 {
     struct fgs__ptx_pos pos = p->tok.pos;
+    size_t mode = 0;
 
     fgs__parse_next(p);
     do {
-        parse_target_name(p);
+        parse_target_name(p, &mode);
     } while (fgs__parse_accept(p, ','));
     if (!p->m->target)
         fgs__parse_error(p, pos, ".target names no architecture");
@@ -275,47 +293,6 @@ static bool parse_header(struct fgs__parse *p)
 
 /* --------------------------------------------------- module's directives -- */
 
-static void skip_file(struct fgs__parse *p)
-{
-    uint64_t n;
-
-    fgs__parse_next(p);
-    if (!fgs__parse_number(p, UINT32_MAX, &n, "a file number") ||
-        !fgs__parse_expect(p, FGS__TOK_STRING, "a file name"))
-        return;
-    while (fgs__parse_accept(p, ',')) {
-        if (!fgs__parse_number(p, UINT64_MAX, &n, "a time stamp or size"))
-            return;
-    }
-}
-
-void fgs__skip_pragma(struct fgs__parse *p)
-{
-    fgs__parse_next(p);
-    do {
-        if (!fgs__parse_expect(p, FGS__TOK_STRING, "a string"))
-            return;
-    } while (fgs__parse_accept(p, ','));
-    fgs__parse_expect(p, ';', "';'");
-}
-
-/* .section NAME { ... }: data of a debugger, which we do not read. */
-void fgs__skip_section(struct fgs__parse *p)
-{
-    fgs__parse_next(p);
-    if (p->tok.kind != FGS__TOK_WORD && p->tok.kind != FGS__TOK_NAME) {
-        fgs__parse_expected(p, "a section name");
-        return;
-    }
-    fgs__parse_next(p);
-    if (!fgs__parse_expect(p, '{', "'{'"))
-        return;
-    while (p->tok.kind != '}' && p->tok.kind != '{' &&
-           p->tok.kind != FGS__TOK_END)
-        fgs__parse_next(p);
-    fgs__parse_expect(p, '}', "'}'");
-}
-
 static enum fgs__ptx_linkage linkage_of(enum fgs__directive d)
 {
     switch (d) {
@@ -338,22 +315,28 @@ static void parse_module_item(struct fgs__parse *p)
     enum fgs__ptx_linkage linkage = linkage_of(w->directive);
 
     if (linkage != FGS__LINK_NONE) {
+        fgs__check_version(p, p->tok.pos, linkage == FGS__LINK_WEAK ? 31
+                           : linkage == FGS__LINK_COMMON ? 50 : 10, 0, 0,
+                           ".%s", w->text);
         fgs__parse_next(p);
         w = fgs__parse_word(p);
     }
-    if (w->directive == FGS__D_FUNC && linkage == FGS__LINK_COMMON)
+    if ((w->directive == FGS__D_FUNC || w->directive == FGS__D_ENTRY) &&
+        linkage == FGS__LINK_COMMON)
         fgs__parse_error(p, p->tok.pos, "'.common' is for variables");
     else if (w->directive == FGS__D_ENTRY || w->directive == FGS__D_FUNC)
         fgs__func_parse(p, w->directive == FGS__D_ENTRY, linkage);
     else if (w->directive == FGS__D_REG || w->directive == FGS__D_TEX ||
+             w->directive == FGS__D_ALIGN ||
+             w->directive == FGS__D_ATTRIBUTE ||
              (w->mod && fgs__mods[w->mod].group == FGS__G_SPACE))
         fgs__decl_vars(p, linkage);
     else if (linkage != FGS__LINK_NONE)
         fgs__parse_expected(p, "a function or a variable");
     else if (w->directive == FGS__D_FILE)
-        skip_file(p);
+        fgs__skip_file(p);
     else if (w->directive == FGS__D_PRAGMA)
-        fgs__skip_pragma(p);
+        fgs__skip_pragma(p, FGS__PRAGMA_MODULE);
     else if (w->directive == FGS__D_SECTION)
         fgs__skip_section(p);
     else if (w->directive == FGS__D_ALIAS)
@@ -396,6 +379,20 @@ static void recover_module(struct fgs__parse *p)
     p->failed = false;
 }
 
+/* Only .extern functions are looked for in other texts.  What was wrong before
+ * may have been a definition. */
+static void check_defined(struct fgs__parse *p)
+{
+    const struct fgs__ptx_func *f = p->diags->count ? NULL : p->m->funcs;
+
+    for (; f; f = f->next) {
+        p->failed = false;
+        if (!f->body && f->linkage != FGS__LINK_EXTERN && f->sym->func == f)
+            fgs__parse_error(p, f->pos, "'%s' is neither defined nor .extern",
+                             f->name);
+    }
+}
+
 static void parse_module(struct fgs__parse *p)
 {
     fgs__parse_next(p);
@@ -407,6 +404,7 @@ static void parse_module(struct fgs__parse *p)
         if (p->failed)
             recover_module(p);
     }
+    check_defined(p);
 }
 
 /* ---------------------------------------------------------------- load -- */

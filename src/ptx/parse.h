@@ -10,6 +10,8 @@
 
 #include "ptx/words.h"
 
+#include <string.h>
+
 struct fgs__scope;
 
 /* A symbol under a name in a scope; `outer` is what it hides. */
@@ -82,6 +84,8 @@ struct fgs__parse {
     bool sum;                    /* register + constant may stand here       */
     bool video;                  /* a.b0 and -a may                          */
     struct fgs__ptx_sym *label;  /* declared by the statement before, or NULL */
+    struct fgs__ptx_sym *twice;  /* a parameter whose name another has       */
+    uint8_t *files;              /* numbers of .file, a bit each             */
     uint64_t param_top, param_most; /* places of the body's .param variables */
 };
 
@@ -106,6 +110,12 @@ const struct fgs__word *fgs__parse_word(const struct fgs__parse *p);
 /* An unsigned number token; the value may not exceed `max`. */
 bool fgs__parse_number(struct fgs__parse *p, uint64_t max, uint64_t *out,
                        const char *what);
+/* WARP_SZ is a number wherever one is (ISA 4.5.3). */
+static inline bool fgs__is_warp_size(const struct fgs__tok *t)
+{
+    return t->kind == FGS__TOK_NAME && t->n == 7 &&
+        !memcmp(t->s, "WARP_SZ", 7);
+}
 /* The text of a token for messages, cut when it is long. */
 struct fgs__text {
     char s[64];
@@ -174,6 +184,10 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
 /* ( param, param ): appended to *list with offsets; bytes of .param ones. */
 uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
                           struct fgs__ptx_sym **list, uint32_t *count);
+/* How the parameters or results of two declarations differ, NULL = they are
+ * the same but for their names. */
+const char *fgs__other_head(const struct fgs__ptx_func *a,
+                            const struct fgs__ptx_func *b);
 /* One directive between a function's head and body; false = there is none. */
 bool fgs__func_directive(struct fgs__parse *p, struct fgs__ptx_func *f);
 /* One operand; `label` = a bare name is a label. */
@@ -188,7 +202,9 @@ void fgs__targets_parse(struct fgs__parse *p);
 /* Skip .loc, .file, .pragma, .section ... at the current word. */
 void fgs__skip_loc(struct fgs__parse *p);
 void fgs__skip_section(struct fgs__parse *p);
-void fgs__skip_pragma(struct fgs__parse *p);
+void fgs__skip_file(struct fgs__parse *p);
+enum fgs__pragma_at { FGS__PRAGMA_MODULE, FGS__PRAGMA_HEAD, FGS__PRAGMA_BODY };
+void fgs__skip_pragma(struct fgs__parse *p, enum fgs__pragma_at at);
 bool fgs__skip_unified(struct fgs__parse *p);
 void fgs__skip_attribute(struct fgs__parse *p);
 void fgs__alias_parse(struct fgs__parse *p);

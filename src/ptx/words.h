@@ -12,6 +12,7 @@
     X(MAXNTID, "maxntid") X(REQNTID, "reqntid")                                \
     X(MINNCTAPERSM, "minnctapersm") X(MAXNCTAPERSM, "maxnctapersm")            \
     X(MAXNREG, "maxnreg") X(REQNCTAPERCLUSTER, "reqnctapercluster")            \
+    X(MINPERCTAMEMORY, "minperctamemory")                                      \
     X(EXPLICITCLUSTER, "explicitcluster")                                      \
     X(MAXCLUSTERRANK, "maxclusterrank")                                        \
     X(BLOCKSARECLUSTERS, "blocksareclusters") X(NORETURN, "noreturn")          \
