@@ -456,6 +456,9 @@ sweep: $(B)/fgs
 	$(Q)FGS='$(abspath $(B)/fgs)' TC='$(TC)' \
 	    python3 tests/ptx/sweep/sweep.py $(SWEEP_ARGS) $(SWEEP:%='%')
 
+sweep-declarations: $(B)/fgs
+	$(Q)TC='$(TC)' python3 tests/ptx/sweep/declarations.py
+
 # CUB's DeviceHistogram for `fgs bench histogram`, with the runtime inside; for
 # the machine code of CUB_ARCH.
 CUB_ARCH = sm_90

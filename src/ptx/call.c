@@ -323,6 +323,6 @@ void fgs__check_stack(struct fgs__check *c)
 
     if (c->i->operands > 2 &&
         (!o->imm || o->imm > 1u << 23 || (o->imm & (o->imm - 1))))
-        fgs__check_operand_error(c, o, "the alignment must be a power of two, 2^23 "
-                                 "at most");
+        fgs__check_operand_error(c, o, "the alignment must be a power of two, "
+                                 "2^23 at most");
 }

@@ -323,7 +323,7 @@ static bool is_part(unsigned mod)
     unsigned g = fgs__mods[mod].group;
 
     return g == FGS__G_WIDTH || g == FGS__G_SHF || mod == FGS__M_FULL ||
-        mod == FGS__M_PARITY;
+        mod == FGS__M_PARITY || mod == FGS__M_TO;
 }
 
 /* Words of testp, tensormap.replace and ldmatrix may stand in any instruction

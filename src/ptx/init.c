@@ -89,7 +89,8 @@ static void put_const(struct init *in, struct fgs__ptx_pos pos, uint64_t at,
     bool flt = fgs__ptx_types[t].kind == FGS__K_FLOAT;
     uint64_t v = c->value;
 
-    if (c->kind == FGS__TOK_INT ? flt || t == FGS__T_F16X2 : !float_bits(c, t, &v)) {
+    if (c->kind == FGS__TOK_INT ? flt || t == FGS__T_F16X2
+                                : !float_bits(c, t, &v)) {
         fgs__parse_error(in->p, pos, "this value does not fit type .%s of '%s'",
                          fgs__ptx_types[t].word, in->var->name);
         return;

@@ -182,7 +182,7 @@ const struct fgs__sim_shapes *fgs__sim_shapes_now(void)
 }
 
 /* What other selectors ask for. */
-#ifdef __x86_64__
+#ifdef WIDE
 #define PICK_RUN(name, params, args)                                           \
     fgs__sim_fn name params                                                    \
     {                                                                          \
