@@ -308,7 +308,8 @@ static void initial_values_are_little_endian_bytes(void **state)
     struct loaded l = good(HEAD
         ".global .u32 a[2][2] = {{1}, {0x01020304, -1}};\n"
         ".global .u16 b[] = {1, 2, 3};\n.global .f32 c = 1.0;\n"
-        ".global .v2 .u8 d[2] = {{1, 2}, {3, 0}};\n.global .f64 e = 0f3F800000;\n"
+        ".global .v2 .u8 d[2] = {{1, 2}, {3, 0}};\n"
+        ".global .f64 e = 0f3F800000;\n"
         ".const .b128 f = -2;\n.global .u32 g[4];\n"
         ".entry k() { .global .u8 inner = 9; ret; }\n");
     static const unsigned char a[] = { 1, 0, 0, 0, 0, 0, 0, 0,
