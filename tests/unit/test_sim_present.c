@@ -69,6 +69,10 @@ static void device_presents_any_compute_capability(void **state)
         assert_int_equal(
             attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             p->block_shared);
+        /* clusters, domains of memory, tensor maps */
+        assert_int_equal(attribute(120), p->cc >= 90);
+        assert_int_equal(attribute(126), 1);
+        assert_int_equal(attribute(127), p->cc >= 90);
         assert_int_equal(load("9.4", p->below), CUDA_SUCCESS);
         assert_int_equal(load("9.4", p->itself), CUDA_SUCCESS);
         assert_int_equal(load("9.4", p->above), CUDA_ERROR_INVALID_PTX);

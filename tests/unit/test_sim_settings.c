@@ -50,6 +50,38 @@ static void attributes_agree_with_each_other(void **state)
     CU(cuDeviceComputeCapability(&major, &minor, 1), ERROR_INVALID_DEVICE);
 }
 
+/* Ticks of %clock64 by the attribute's kHz are the time of %globaltimer. */
+static void clock_has_the_rate_that_is_told(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    uint64_t t[4];
+    CUdeviceptr out;
+    struct sim s;
+
+    (void)state;
+    s = sim_open(&cfg,
+                 ".version 6.3\n.target sm_70\n.address_size 64\n"
+                 ".visible .entry k(.param .u64 p)\n{\n"
+                 "    .reg .u64 %p, %t<4>;\n"
+                 "    ld.param.u64 %p, [p];\n"
+                 "    mov.u64 %t0, %globaltimer;\n"
+                 "    mov.u64 %t1, %clock64;\n"
+                 "    nanosleep.u32 1000000;\n"
+                 "    mov.u64 %t2, %globaltimer;\n"
+                 "    mov.u64 %t3, %clock64;\n"
+                 "    st.global.v2.u64 [%p], {%t0, %t1};\n"
+                 "    st.global.v2.u64 [%p + 16], {%t2, %t3};\n"
+                 "    ret;\n}\n");
+    OK(cuMemAlloc(&out, sizeof t));
+    OK(cuLaunchKernel(sim_func(&s, "k"), 1, 1, 1, 1, 1, 1, 0, NULL,
+                      (void *[]){ &out }, NULL));
+    OK(cuMemcpyDtoH(t, out, sizeof t));
+    t[2] -= t[0];
+    t[3] = (t[3] - t[1]) * 1000000 / (uint64_t)attribute(13);
+    assert_in_range(t[3], t[2] - t[2] / 100, t[2] + t[2] / 100);
+    sim_close(&s);
+}
+
 static void device_is_found_by_its_bus(void **state)
 {
     char id[32];
@@ -264,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_attribute_is_answered),
         cmocka_unit_test(attributes_agree_with_each_other),
+        cmocka_unit_test_teardown(clock_has_the_rate_that_is_told, teardown),
         cmocka_unit_test(device_is_found_by_its_bus),
         cmocka_unit_test_teardown(device_is_no_peer_of_itself, teardown),
         cmocka_unit_test(export_table_is_refused),
