@@ -337,6 +337,12 @@ bool fgs__sim_only(struct fgs__sim_decoder *d, const struct fgs__ptx_insn *src,
 
 /* %clock and its like: read by their own handlers, never from the bank. */
 bool fgs__sim_sreg_moves(enum fgs__ptx_sreg s);
+/* Is it the mov or cvt of a register that moves? */
+bool fgs__sim_reads_time(const struct fgs__ptx_insn *src);
+/* The cvt of one that moves. */
+bool fgs__sim_sel_cvt_time(struct fgs__sim_decoder *d,
+                           const struct fgs__ptx_insn *src,
+                           struct fgs__sim_insn *out);
 uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
                             enum fgs__ptx_sreg s);
 

@@ -458,11 +458,12 @@ bool FGS__LEVEL(fgs__sim_sel_cvt)(struct fgs__sim_decoder *d,
         fgs__ptx_types[from].kind == FGS__K_PACK)
         return FGS__LEVEL(fgs__sim_sel_narrow)(d, src, out);
     if (!fgs__sim_only(d, src, groups, sizeof groups) ||
-        !known_type(d, src, to) || !known_type(d, src, from))
-        return false;
-    if (src->operands != 2 || src->types != 2 || round == FGS__M_RNA ||
+        !known_type(d, src, to) || !known_type(d, src, from) ||
+        src->operands != 2 || src->types != 2 || round == FGS__M_RNA ||
         round == FGS__M_RS)
         return false;
+    if (fgs__sim_reads_time(src))
+        return fgs__sim_sel_cvt_time(d, src, out);
     out->op[CVT_D] = fgs__sim_ref_reg(d, &src->operand[0], &bits_d);
     if (out->op[CVT_D] == FGS__SIM_NOREF || !source(d, src, out, &bits_a))
         return false;

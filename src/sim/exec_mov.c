@@ -250,8 +250,7 @@ bool FGS__LEVEL(fgs__sim_sel_mov)(struct fgs__sim_decoder *d,
     if (o[0].kind == FGS__O_VEC || o[1].kind == FGS__O_VEC)
         return sel_pack(d, src, out, &o[o[0].kind == FGS__O_VEC ? 0 : 1],
                         o[0].kind == FGS__O_VEC);
-    if (o[1].kind == FGS__O_SREG &&
-        fgs__sim_sreg_moves((enum fgs__ptx_sreg)o[1].sreg))
+    if (fgs__sim_reads_time(src))
         return sel_time(d, src, out);
     if (t == FGS__T_PRED) {
         out->run = mov_pred;

@@ -126,14 +126,6 @@ void fgs__sim_waits_text(struct fgs__sim_block *b, char *out, size_t size)
 
 /* ------------------------------------------------------------------ look -- */
 
-static bool reads_time(const struct fgs__sim_insn *i)
-{
-    const struct fgs__ptx_operand *o = i->src->operand;
-
-    return i->src->op == FGS__OP_MOV && o[1].kind == FGS__O_SREG &&
-        fgs__sim_sreg_moves((enum fgs__ptx_sreg)o[1].sreg);
-}
-
 /* Does it depend on registers and the block's shared memory alone, and change
  * nothing but registers?  *outside: on time or global memory, too. */
 static bool is_pure(const struct fgs__sim_insn *i, bool *outside)
@@ -150,7 +142,7 @@ static bool is_pure(const struct fgs__sim_insn *i, bool *outside)
         return true;
     /* reports of waits that fail are drawn from the seed */
     *outside = true;
-    return is_wait(i) || reads_time(i) ||
+    return is_wait(i) || fgs__sim_reads_time(i->src) ||
         (src->op == FGS__OP_LD && src->space[0] == FGS__M_GLOBAL);
 }
 

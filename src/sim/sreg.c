@@ -1,4 +1,5 @@
 /* sreg.c -- values of the special registers */
+#include "sim/access.h"
 #include "sim/decode.h"
 #include "sim/device.h"
 
@@ -15,6 +16,15 @@ bool fgs__sim_sreg_moves(enum fgs__ptx_sreg s)
     default:
         return false;
     }
+}
+
+bool fgs__sim_reads_time(const struct fgs__ptx_insn *src)
+{
+    const struct fgs__ptx_operand *o = src->operand;
+
+    return (src->op == FGS__OP_MOV || src->op == FGS__OP_CVT) &&
+        src->operands > 1 && o[1].kind == FGS__O_SREG &&
+        fgs__sim_sreg_moves((enum fgs__ptx_sreg)o[1].sreg);
 }
 
 uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
@@ -39,6 +49,46 @@ uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
     default:
         return timer;
     }
+}
+
+static int64_t extended(uint64_t v, const struct fgs__ptx_type_info *t)
+{
+    unsigned rest = 64u - t->bits;
+
+    return t->kind == FGS__K_SINT ? (int64_t)(v << rest) >> rest
+                                  : (int64_t)(v << rest >> rest);
+}
+
+/* Time fits into 63 bits, so a signed number holds it whatever its type. */
+static const struct fgs__sim_insn *run_cvt_time(struct fgs__sim_warp *w,
+                                                const struct fgs__sim_insn *i)
+{
+    const struct fgs__ptx_insn *src = i->src;
+    const struct fgs__ptx_type_info *to = &fgs__ptx_types[src->type[0]];
+    uint64_t v = fgs__sim_sreg_time(
+        w, (enum fgs__ptx_sreg)src->operand[1].sreg);
+    int64_t x = extended(v, &fgs__ptx_types[src->type[1]]);
+    unsigned cut = 64u - to->bits + (to->kind == FGS__K_SINT);
+    int64_t most = (int64_t)(UINT64_MAX >> (cut ? cut : 1));
+    int64_t least = to->kind == FGS__K_SINT ? -most - 1 : 0;
+    unsigned char *d = fgs__sim_at(w, i->op[0]);
+    size_t bytes = i->aux[0] / 8;
+
+    if (src->mod[FGS__G_SAT])
+        x = x < least ? least : x > most ? most : x;
+    x = extended((uint64_t)x, to);
+    for (uint32_t m = w->exec; m; m &= m - 1)
+        memcpy(d + fgs__sim_lane(m) * bytes, &x, bytes);
+    return i + 1;
+}
+
+bool fgs__sim_sel_cvt_time(struct fgs__sim_decoder *d,
+                           const struct fgs__ptx_insn *src,
+                           struct fgs__sim_insn *out)
+{
+    out->run = run_cvt_time;
+    out->op[0] = fgs__sim_ref_reg(d, &src->operand[0], &out->aux[0]);
+    return out->op[0] != FGS__SIM_NOREF;
 }
 
 static uint64_t tid_of(const struct fgs__sim_grid *g, uint32_t thread,
