@@ -104,7 +104,7 @@ static bool segment_shared(const struct fgs__sim_block *b, uint64_t addr,
 {
     *s = (struct segment){.host = (char *)b->shared,
                           .lo = b->shared_base,
-                          .hi = b->shared_base + b->grid->shared_bytes,
+                          .hi = b->shared_base + b->grid->window_bytes,
                           .latency_ps = FGS__SIM_SHARED_PS,
                           .shared = true};
     return addr >= s->lo && addr < s->hi;
@@ -126,7 +126,7 @@ static bool segment_cluster(struct fgs__sim_warp *w, uint64_t window,
                           .latency_ps = b == w->block ? FGS__SIM_SHARED_PS
                                                       : FGS__SIM_REMOTE_PS,
                           .shared = true};
-    s->hi = s->lo + b->grid->shared_bytes;
+    s->hi = s->lo + b->grid->window_bytes;
     return addr < s->hi;
 }
 
@@ -344,7 +344,7 @@ bool fgs__sim_shared_offset(struct fgs__sim_warp *w,
                             uint32_t align, const char *what, uint32_t *out)
 {
     uint64_t offset = generic ? addr - FGS__SIM_SHARED_WINDOW : addr;
-    uint64_t size = w->block->grid->shared_bytes;
+    uint64_t size = w->block->grid->window_bytes;
     uint64_t base = w->block->shared_base;
 
     if (generic && offset >= FGS__SIM_WINDOW_BYTES) {

@@ -144,7 +144,7 @@ static bool in_shared(const struct fgs__sim_warp *w, const char *p)
 {
     uintptr_t at = (uintptr_t)p - (uintptr_t)w->block->shared;
 
-    return at < w->block->grid->shared_bytes;
+    return at < w->block->grid->window_bytes;
 }
 
 #define LANES_OF(bits)                                                         \

@@ -40,8 +40,8 @@ static struct layout lay_out(const struct fgs__sim_grid *g, uint32_t warps)
     l.common = round_up(l.warps + warps * sizeof(struct fgs__sim_warp));
     l.banks = round_up(l.common + c->common_bytes);
     l.shared = round_up(l.banks + (size_t)warps * c->bank_bytes);
-    l.live = round_up(l.shared + g->shared_bytes);
-    l.local = round_up(l.live + g->shared_bytes / 8 + 1);
+    l.live = round_up(l.shared + g->window_bytes);
+    l.local = round_up(l.live + g->window_bytes / 8 + 1);
     l.total = l.local + (size_t)warps * 32 * fgs__sim_local_bytes(g) + 128;
     return l;
 }

@@ -25,7 +25,7 @@ static bool misplaced(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                       const char *what)
 {
     uint32_t at = fgs__sim_in_block(shared);
-    uint64_t size = w->block->grid->shared_bytes;
+    uint64_t size = w->block->grid->window_bytes;
 
     if (at & (align - 1)) {
         fgs__sim_warp_fault(w, i, CUDA_ERROR_MISALIGNED_ADDRESS, lane,

@@ -235,6 +235,8 @@ static bool keep_places(struct fgs__sim_decoder *d, struct fgs__sim_code *c)
     c->sp_start = c->function[c->functions - 1].frame_bytes;
     c->sregs = d->sreg;
     c->sreg_count = (uint32_t)d->sreg_count;
+    for (uint32_t i = 0; i < c->sreg_count; i++)
+        c->reserved |= fgs__sim_sreg_reserved(c->sregs[i].sreg);
     d->sreg = NULL;
     sort_sregs(c);
     c->fresh = d->fresh;

@@ -70,6 +70,8 @@ struct fgs__sim_sreg_slot {
 enum fgs__sim_base fgs__sim_sreg_base(enum fgs__ptx_sreg sreg);
 /* Is it the same for a warp of another block of the grid, on the same SM? */
 bool fgs__sim_sreg_steady(enum fgs__ptx_sreg sreg);
+/* Does it say where reserved shared memory lies? */
+bool fgs__sim_sreg_reserved(enum fgs__ptx_sreg sreg);
 /* Write a slot, of a warp or of its block; of code, into its constants. */
 void fgs__sim_broadcast(struct fgs__sim_warp *w, fgs__sim_ref ref, uint64_t v,
                         unsigned bits);

@@ -159,7 +159,7 @@ struct fgs__sim_block {
     uint32_t live;            /* lanes of all of them                        */
     struct fgs__sim_warp *warp;
     unsigned char *common;    /* grid->code->common_bytes, 64-byte aligned   */
-    unsigned char *shared;    /* grid->shared_bytes, 128-byte aligned        */
+    unsigned char *shared;    /* grid->window_bytes, 128-byte aligned        */
     uint8_t *mbar_live;       /* a byte per 8 bytes of shared: initialized   */
     uint32_t events;          /* counts whatever may release a waiting split */
     uint64_t event_ps;        /* when the last one happened                  */

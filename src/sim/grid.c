@@ -22,6 +22,13 @@ uint32_t fgs__sim_block_regs(const struct fgs__sim_code *code,
     return (code->regs * 32 + 255) / 256 * 256 * warps;
 }
 
+/* On a GPU it lies before the block's own, which begins at 0x400 from compute
+ * capability 9.0 on; here a block's own begins at 0. */
+uint32_t fgs__sim_reserved_at(const struct fgs__sim_grid *g)
+{
+    return (g->shared_bytes + 127) / 128 * 128;
+}
+
 /* Shared memory goes in units of 128 bytes; 1 KiB of each block is the
  * system's (programming guide, compute capability 8.0 and later). */
 uint32_t fgs__sim_block_shared(const fgs_sim_config *cfg, uint32_t shared)
@@ -180,6 +187,9 @@ void fgs__sim_grid_start(struct fgs__sim_device *dev, struct fgs__sim_grid *g)
 {
     struct fgs__sim_grid **at = &dev->grids;
 
+    g->window_bytes = g->code->reserved
+        ? fgs__sim_reserved_at(g) + FGS__SIM_RESERVED_SHARED
+        : g->shared_bytes;
     g->wave = (uint64_t)dev->cfg.sms *
         fgs__sim_fit(&dev->cfg, g->code, g->threads, g->shared_bytes);
     while (*at && before(*at, g))

@@ -17,6 +17,8 @@ struct fgs__sim_op;
 /* -------------------------------------------------------- grids: grid.c -- */
 
 /* A grid joins the dispatch list at its start. */
+/* Where reserved shared memory begins, behind a block's own. */
+uint32_t fgs__sim_reserved_at(const struct fgs__sim_grid *g);
 void fgs__sim_grid_start(struct fgs__sim_device *dev,
                          struct fgs__sim_grid *g);
 void fgs__sim_grid_remove(struct fgs__sim_device *dev,

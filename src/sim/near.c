@@ -16,7 +16,7 @@ int fgs__sim_near_find(const struct fgs__sim_warp *w,
     const uint32_t *base = fgs__sim_at(w, i->op[FGS__SIM_ADDR]);
     uint32_t facts = i->aux[FGS__SIM_AUX_SPACE];
     uint32_t bytes = i->aux[FGS__SIM_AUX_BYTES];
-    uint64_t size = w->block->grid->shared_bytes, at;
+    uint64_t size = w->block->grid->window_bytes, at;
 
     if (size < bytes)
         return -1;

@@ -100,6 +100,7 @@ struct fgs__sim_code {
     uint32_t param_bytes;
     bool heap;                 /* it calls malloc or free                    */
     bool waits, triggers;      /* griddepcontrol.wait, .launch_dependents */
+    bool reserved;             /* it asks where reserved shared memory lies  */
 };
 
 /* Decode a checked function.  Module-scope variables have their addresses
@@ -130,6 +131,8 @@ struct fgs__sim_grid {
     uint32_t threads;          /* of a block                                 */
     uint32_t shared_bytes;     /* static + dynamic                           */
     uint32_t dynamic_bytes;
+    uint32_t window_bytes;     /* of shared memory, what has addresses: the
+                                  reserved part too where code asks for it   */
     const unsigned char *params; /* code->param_bytes, owned                 */
     uint64_t rng;              /* seed of this grid's choices                */
     uint32_t cluster[3];       /* blocks of a cluster, 1 x 1 x 1 = none      */

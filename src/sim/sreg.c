@@ -27,6 +27,11 @@ bool fgs__sim_reads_time(const struct fgs__ptx_insn *src)
         fgs__sim_sreg_moves((enum fgs__ptx_sreg)o[1].sreg);
 }
 
+bool fgs__sim_sreg_reserved(enum fgs__ptx_sreg s)
+{
+    return s >= FGS__SR_RESERVED_SMEM_BEGIN && s <= FGS__SR_RESERVED_SMEM_1;
+}
+
 uint64_t fgs__sim_sreg_time(const struct fgs__sim_warp *w,
                             enum fgs__ptx_sreg s)
 {
@@ -172,8 +177,19 @@ static uint64_t value_of(const struct fgs__sim_warp *w, enum fgs__ptx_sreg s,
         return (uint32_t)(g->workspace >> 32);
     case FGS__SR_ENVREG2:
         return (uint32_t)g->workspace;
-    default: /* reserved shared memory has no addresses here, no graph was
-                launched by a kernel, nobody counts, nobody set other %envreg */
+    case FGS__SR_RESERVED_SMEM_BEGIN:
+    case FGS__SR_RESERVED_SMEM_0:
+        return b->shared_base + fgs__sim_reserved_at(g);
+    case FGS__SR_RESERVED_SMEM_1: /* 288 bytes for cooperative groups' tiles */
+        return b->shared_base + fgs__sim_reserved_at(g) +
+            FGS__SIM_RESERVED_SHARED / 2;
+    case FGS__SR_RESERVED_SMEM_END:
+        return b->shared_base + fgs__sim_reserved_at(g) +
+            FGS__SIM_RESERVED_SHARED;
+    case FGS__SR_RESERVED_SMEM_CAP:
+        return FGS__SIM_RESERVED_SHARED;
+    default: /* no graph was launched by a kernel, nobody counts, nobody set
+                other %envreg */
         return 0;
     }
 }

@@ -60,6 +60,22 @@ void mirror_reduce_groups(const uint32_t *in, void *to)
     }
 }
 
+void mirror_groups_tile(const uint32_t *in, void *to)
+{
+    uint32_t *out = to;
+
+    for (int i = 0; i < 512; i++) {
+        int block = i / 128 * 128;
+
+        for (int k = 0; k < 64; k++)
+            out[i] += in[i / 64 * 64 + k];
+        for (int k = block; k < block + 128; k++)
+            if (in[k] > out[512 + i])
+                out[512 + i] = in[k];
+        out[1024 + i] = in[i ^ 1] ^ 0x5a5a5a5a;
+    }
+}
+
 void mirror_reduce_cub(const uint32_t *in, void *to)
 {
     uint32_t *out = to;
