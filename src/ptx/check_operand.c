@@ -250,9 +250,11 @@ void fgs__check_operands(struct fgs__check *c)
         if (a->role == 'p' || (a->role == 'd' && first_type(c, a) ==
                                FGS__T_PRED))
             drop_sink(&i->operand[n]);
-        /* An element of an array is a memory operand by itself (ISA 6.4.2). */
-        if (a->role == 'a' && i->operand[n].kind == FGS__O_SYM &&
-            i->operand[n].indexed)
+        /* An element of an array is a memory operand by itself (ISA 6.4.2),
+         * of loads and stores as the assembler has it. */
+        if (a->role == 'a' && (i->op == FGS__OP_LD || i->op == FGS__OP_LDU ||
+                               i->op == FGS__OP_ST) &&
+            i->operand[n].kind == FGS__O_SYM && i->operand[n].indexed)
             i->operand[n].kind = FGS__O_ADDR;
         if (!check_arg(c, a, &i->operand[n++]))
             return;

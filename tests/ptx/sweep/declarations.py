@@ -32,7 +32,7 @@ def texts():
             line = line.rstrip('\n')
             if line.startswith('== '):
                 version, target, kind = line.split()[1:]
-            elif line and not line.startswith('# '):
+            elif line and line != '#' and not line.startswith('# '):
                 text = FRAME[kind].format(line.replace('\\n', '\n'))
                 if kind != 'text':
                     text = '.version %s\n.target %s\n%s%s' % (
