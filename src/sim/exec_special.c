@@ -110,12 +110,6 @@ MAP2(copysign_f32, l_u32, l_u32, l_u32,
 MAP2(copysign_f64, l_u64, l_u64, l_u64,
      (x & (uint64_t)1 << 63) | (y & UINT64_MAX >> 1))
 
-HANDLER(test_nothing)
-{
-    (void)w;
-    return i + 1;
-}
-
 /* ------------------------------------------------------------- selector -- */
 
 enum { NEAREST, ANY, APPROX, APPROX_FTZ };
@@ -190,8 +184,6 @@ bool FGS__LEVEL(fgs__sim_sel_special)(struct fgs__sim_decoder *d,
         return false;
     out->run = find_row(rows, sizeof rows / sizeof *rows, src->op, t,
                         variant_of(src));
-    if (src->op == FGS__OP_TESTP && !src->mod[FGS__G_TESTP])
-        out->run = test_nothing; /* as the assembler has it */
     out->aux[AUX_ROUND] = (uint32_t)host_round(src->mod[FGS__G_ROUND]);
     out->aux[AUX_FTZ] = src->mod[FGS__G_FTZ] != FGS__M_NONE;
     out->aux[AUX_X2] = t == FGS__T_F16X2 || t == FGS__T_BF16X2;

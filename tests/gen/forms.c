@@ -19,6 +19,7 @@ static const struct {
     { "stack", "addresses differ from device to device" },
     { "mapa", "addresses differ from device to device" },
     { "hint", "no effect on values, or addresses" },
+    { "maxnreg", "registers, which no value tells" },
     { "bar", "the random programs have barriers" },
     { "fence", "no effect on one thread" },
     { "sleep", "no effect on values" },

@@ -59,7 +59,7 @@ static inline struct fgs__sim_block *exec_block(struct exec *e, uint32_t x,
     g->block[1] = y;
     g->block[2] = z;
     g->threads = x * y * z;
-    g->shared_bytes = e->code->shared_bytes;
+    g->shared_bytes = g->window_bytes = e->code->shared_bytes;
     e->slot = (struct fgs__sim_slot){ .sm = &e->sm, .grid = g, .linear = 5 };
     e->block = fgs__sim_block_make(&e->slot, 0);
     if (e->block) /* else it holds anything */
