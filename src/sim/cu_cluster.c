@@ -21,34 +21,31 @@ static bool any_set(const uint32_t dim[3])
     return dim[0] || dim[1] || dim[2];
 }
 
-CUresult fgs__sim_cluster_attr(struct fgs__sim_ask *ask, unsigned int id,
-                               const CUlaunchAttributeValue *v)
+bool fgs__sim_cluster_attr(struct fgs__sim_ask *ask, unsigned int id,
+                           const CUlaunchAttributeValue *v)
 {
     switch (id) {
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
         ask->dim[0] = v->clusterDim.x;
         ask->dim[1] = v->clusterDim.y;
         ask->dim[2] = v->clusterDim.z;
-        return CUDA_SUCCESS;
+        return true;
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
         ask->preferred[0] = v->clusterDim.x;
         ask->preferred[1] = v->clusterDim.y;
         ask->preferred[2] = v->clusterDim.z;
-        return CUDA_SUCCESS;
+        return true;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        if (v->clusterSchedulingPolicyPreference >
-            CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
-            return CUDA_ERROR_INVALID_VALUE;
         ask->policy = v->clusterSchedulingPolicyPreference;
-        return CUDA_SUCCESS;
+        return true;
     case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
-        if (v->portableClusterSizeMode >
-            CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE)
-            return CUDA_ERROR_INVALID_VALUE;
         ask->portable = v->portableClusterSizeMode;
-        return CUDA_SUCCESS;
+        return true;
+    case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
+        ask->shared_mode = v->sharedMemoryMode;
+        return true;
     default:
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return false;
     }
 }
 
@@ -214,13 +211,18 @@ static CUresult read_config(struct fgs__sim_ask *ask, struct fgs__sim_grid *g,
     uint64_t threads = (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
 
     if (!threads || threads > fgs__sim_max_threads(f) ||
-        (c->numAttrs && !c->attrs) || c->sharedMemBytes > f->max_dynamic)
+        (c->numAttrs && !c->attrs))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned int i = 0; i < c->numAttrs && !r; i++) {
-        r = fgs__sim_cluster_attr(ask, c->attrs[i].id, &c->attrs[i].value);
-        if (r == CUDA_ERROR_NOT_SUPPORTED) /* about something else */
-            r = CUDA_SUCCESS;
+        CUlaunchAttributeValue v = c->attrs[i].value;
+        unsigned int at;
+
+        if (fgs__sim_cluster_attr(ask, c->attrs[i].id, &v))
+            r = fgs__sim_attribute_check(&at, FGS__SIM_OF_LAUNCH,
+                                         c->attrs[i].id, &v);
     }
+    if (!r && c->sharedMemBytes > fgs__sim_max_dynamic(f, ask->shared_mode))
+        r = CUDA_ERROR_INVALID_VALUE;
     g->threads = (uint32_t)threads;
     g->shared_bytes = f->code->shared_bytes + c->sharedMemBytes;
     return r;
@@ -287,6 +289,9 @@ static CUresult ask_of_node(struct fgs__sim_ctx *ctx, struct fgs__sim_op *op,
 
     if (!f)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (ask->shared_mode && op->u.kernel.grid.dynamic_bytes >
+                                fgs__sim_max_dynamic(f, ask->shared_mode))
+        return CUDA_ERROR_INVALID_VALUE;
     memcpy(was.cluster, op->u.kernel.grid.cluster, sizeof was.cluster);
     was.cluster_size = op->u.kernel.grid.cluster_size;
     was.explicit_cluster = op->u.kernel.grid.explicit_cluster;
@@ -316,14 +321,15 @@ CUresult fgs__sim_cluster_node_set(struct fgs__sim_ctx *ctx,
                                    const CUkernelNodeAttrValue *value)
 {
     struct fgs__sim_ask ask = n->op->u.kernel.ask;
-    CUresult r = fgs__sim_cluster_attr(&ask, attr, value);
 
-    return r ? r : ask_of_node(ctx, n->op, &ask);
+    return fgs__sim_cluster_attr(&ask, attr, value)
+        ? ask_of_node(ctx, n->op, &ask)
+        : CUDA_SUCCESS;
 }
 
-CUresult fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
-                                   CUkernelNodeAttrID attr,
-                                   CUkernelNodeAttrValue *value)
+bool fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
+                               CUkernelNodeAttrID attr,
+                               CUkernelNodeAttrValue *value)
 {
     const struct fgs__sim_ask *ask = &n->op->u.kernel.ask;
     const uint32_t *dim = attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
@@ -337,14 +343,17 @@ CUresult fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
         value->clusterDim.x = dim[0];
         value->clusterDim.y = dim[1];
         value->clusterDim.z = dim[2];
-        return CUDA_SUCCESS;
+        return true;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         value->clusterSchedulingPolicyPreference = ask->policy;
-        return CUDA_SUCCESS;
+        return true;
     case CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE:
         value->portableClusterSizeMode = ask->portable;
-        return CUDA_SUCCESS;
+        return true;
+    case CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE:
+        value->sharedMemoryMode = ask->shared_mode;
+        return true;
     default:
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return false;
     }
 }

@@ -1,37 +1,34 @@
 /* cu_graph_attr.c -- entry points: attributes of kernel nodes */
 #include "sim/graph.h"
 
-/* Where each is kept; -1 = of clusters, or none of kernel nodes. */
-static int place_of(CUkernelNodeAttrID id)
+static void keep(struct fgs__sim_node *n, unsigned int at,
+                 const CUlaunchAttributeValue *v)
 {
-    switch (id) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-        return 0;
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        return 1;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        return 2;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-        return 3;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        return 4;
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return 5;
-    default:
-        return -1;
-    }
+    n->attr[at].value = *v;
+    n->attr[at].set = true;
 }
 
 void fgs__sim_node_attrs(struct fgs__sim_node *n)
 {
-    struct fgs__sim_stream_attr *a =
-        &n->attr[place_of(CU_LAUNCH_ATTRIBUTE_COOPERATIVE)];
+    CUlaunchAttributeValue v;
 
-    a->set = true;
-    a->value.cooperative = n->op->u.kernel.cooperative;
-    a = &n->attr[place_of(CU_LAUNCH_ATTRIBUTE_PRIORITY)];
-    a->set = true;
-    a->value.priority = n->op->u.kernel.priority;
+    memset(&v, 0, sizeof v);
+    v.cooperative = n->op->u.kernel.cooperative;
+    keep(n, FGS__SIM_ATTR_COOPERATIVE, &v);
+    v.priority = n->op->u.kernel.priority;
+    keep(n, FGS__SIM_ATTR_PRIORITY, &v);
+}
+
+void fgs__sim_node_keep(struct fgs__sim_node *n, const CUlaunchConfig *config)
+{
+    for (unsigned int i = 0; i < config->numAttrs; i++) {
+        CUlaunchAttributeValue v = config->attrs[i].value;
+        unsigned int at;
+
+        if (!fgs__sim_attribute_check(&at, FGS__SIM_OF_NODE,
+                                      config->attrs[i].id, &v))
+            keep(n, at, &v);
+    }
 }
 
 /* The kernel node of a handle and the attribute's place. */
@@ -52,79 +49,52 @@ CUresult fgs__sim_cuGraphKernelNodeGetAttribute(CUgraphNode node,
                                                 CUkernelNodeAttrID attr,
                                                 CUkernelNodeAttrValue *value)
 {
-    int at = place_of(attr);
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
     CUresult r = enter(&ctx, node, &n);
+    unsigned int at;
 
     if (r)
         return r;
-    if (!value)
-        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    if (at < 0)
-        return fgs__sim_leave(fgs__sim_cluster_node_get(n, attr, value));
-    *value = n->attr[at].value;
-    if (!n->attr[at].set &&
-        attr == CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
-        value->sharedMemCarveout = (unsigned int)-1; /* the default */
-    if (!n->attr[at].set && attr == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP)
-        value->memSyncDomainMap.remote = 1;
-    return fgs__sim_leave(CUDA_SUCCESS);
+    r = value ? fgs__sim_attribute_find(&at, FGS__SIM_OF_NODE, attr)
+              : CUDA_ERROR_INVALID_VALUE;
+    if (!r && !fgs__sim_cluster_node_get(n, attr, value))
+        fgs__sim_attribute_get(n->attr, at, value);
+    return fgs__sim_leave(r);
 }
 
-/* The same bounds as those of a launch (cu_launch.c). */
-static CUresult check(const struct fgs__sim_node *n, CUkernelNodeAttrID attr,
-                      CUkernelNodeAttrValue *v)
+/* All blocks of a cooperative grid are resident at once (cu_launch.c). */
+static bool too_large(const struct fgs__sim_node *n)
 {
     const struct fgs__sim_grid *g = &n->op->u.kernel.grid;
     const fgs_sim_config *cfg = &n->graph->ctx->dev->cfg;
 
-    switch (attr) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-        return v->accessPolicyWindow.num_bytes ? CUDA_ERROR_INVALID_VALUE
-                                               : CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        return v->cooperative &&
-                g->blocks > (uint64_t)cfg->sms *
-                        fgs__sim_fit(cfg, g->code, g->threads, g->shared_bytes)
-            ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
-            : CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        v->priority = fgs__sim_priority(v->priority);
-        return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        return v->memSyncDomain > 1 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return v->sharedMemCarveout > CU_SHAREDMEM_CARVEOUT_MAX_SHARED
-            ? CUDA_ERROR_INVALID_VALUE
-            : CUDA_SUCCESS;
-    default:
-        return CUDA_SUCCESS;
-    }
+    return g->blocks > (uint64_t)cfg->sms *
+        fgs__sim_fit(cfg, g->code, g->threads, g->shared_bytes);
 }
 
 CUresult fgs__sim_cuGraphKernelNodeSetAttribute(
     CUgraphNode node, CUkernelNodeAttrID attr,
     const CUkernelNodeAttrValue *value)
 {
-    int at = place_of(attr);
     CUkernelNodeAttrValue v;
     struct fgs__sim_node *n;
     struct fgs__sim_ctx *ctx;
     CUresult r = enter(&ctx, node, &n);
+    unsigned int at;
 
     if (r)
         return r;
     if (!value)
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    if (at < 0)
-        return fgs__sim_leave(fgs__sim_cluster_node_set(ctx, n, attr, value));
     v = *value;
-    r = check(n, attr, &v);
-    if (!r) {
-        n->attr[at].value = v;
-        n->attr[at].set = true;
-    }
+    r = fgs__sim_attribute_check(&at, FGS__SIM_OF_NODE, attr, &v);
+    if (!r && at == FGS__SIM_ATTR_COOPERATIVE && v.cooperative && too_large(n))
+        r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (!r)
+        r = fgs__sim_cluster_node_set(ctx, n, attr, &v);
+    if (!r)
+        keep(n, at, &v);
     return fgs__sim_leave(r);
 }
 

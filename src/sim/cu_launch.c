@@ -7,10 +7,12 @@ struct launch {
     uint32_t grid[3], block[3];
     uint32_t dynamic;
     bool programmatic, cooperative;
+    bool node_only;            /* for a launch that becomes a node           */
     int priority;
     CUevent trigger, launched;
     unsigned char trigger_port;
-    struct fgs__sim_ask cluster;
+    struct fgs__sim_ask ask;
+    const CUlaunchConfig *config; /* of the attributes; NULL = it had none   */
 };
 
 static CUresult check_dims(const struct launch *l)
@@ -80,7 +82,7 @@ static CUresult check_launch(const struct fgs__sim_func *f,
 
     if (!r)
         r = check_threads(f, l);
-    if (!r && l->dynamic > f->max_dynamic)
+    if (!r && l->dynamic > fgs__sim_max_dynamic(f, l->ask.shared_mode))
         r = CUDA_ERROR_INVALID_VALUE;
     if (!r && f->code->heap)
         r = fgs__sim_heap_make(f->module->ctx);
@@ -210,10 +212,10 @@ static CUresult make_op(struct fgs__sim_op **out, struct fgs__sim_ctx *ctx,
     }
     fill_grid(&op->u.kernel.grid, f, l, op->u.kernel.params);
     r = fgs__sim_references_bind(f->module, &op->u.kernel.grid.bound);
-    op->u.kernel.ask = l->cluster;
+    op->u.kernel.ask = l->ask;
     op->u.kernel.cooperative = l->cooperative;
     if (!r)
-        r = fgs__sim_cluster_apply(f, &l->cluster, &op->u.kernel.grid);
+        r = fgs__sim_cluster_apply(f, &l->ask, &op->u.kernel.grid);
     if (!r)
         r = fgs__sim_workspace_make(op);
     if (r) {
@@ -312,14 +314,20 @@ static CUresult launch(struct fgs__sim_ctx *ctx, CUfunction func,
     struct fgs__sim_op *op;
     CUresult r = fgs__sim_stream_get(ctx, stream, &s);
 
+    if (!r && l->node_only && !fgs__sim_captured(s))
+        r = CUDA_ERROR_INVALID_VALUE;
     if (!r)
         r = make_op(&op, ctx, func, l, s, params, extra);
     if (r)
         return r;
     r = fire(ctx, op);
-    if (!r)
-        return fgs__sim_submit(op);
-    fgs__sim_op_free(op);
+    if (r) {
+        fgs__sim_op_free(op);
+        return r;
+    }
+    r = fgs__sim_submit(op);
+    if (!r && l->config && fgs__sim_captured(s)) /* its node is the last */
+        fgs__sim_node_keep(s->last.item[0].node, l->config);
     return r;
 }
 
@@ -340,57 +348,51 @@ CUresult fgs__sim_cuLaunchKernel(CUfunction func, unsigned int gx,
     return fgs__sim_leave(launch(ctx, func, &l, stream, params, extra));
 }
 
+static void read_value(struct launch *l, unsigned int id,
+                       const CUlaunchAttributeValue *v)
+{
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        l->programmatic = v->programmaticStreamSerializationAllowed != 0;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        l->cooperative = v->cooperative != 0;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        l->trigger = v->programmaticEvent.event;
+        l->trigger_port = v->programmaticEvent.triggerAtBlockStart
+            ? CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
+            : CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        l->launched = v->programmaticEvent.event;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* kept; no effect */
+        l->priority = v->priority;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        l->node_only = true;
+        break;
+    default: /* others are hints: attribute.c */
+        fgs__sim_cluster_attr(&l->ask, id, v);
+    }
+}
+
 static CUresult read_attrs(struct launch *l, const CUlaunchConfig *config)
 {
+    CUresult r = CUDA_SUCCESS;
+
     if (config->numAttrs && !config->attrs)
         return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned int i = 0; i < config->numAttrs; i++) {
-        const CUlaunchAttribute *a = &config->attrs[i];
-        CUresult r;
+    for (unsigned int i = 0; i < config->numAttrs && !r; i++) {
+        CUlaunchAttributeValue v = config->attrs[i].value;
+        unsigned int at, id = config->attrs[i].id;
 
-        switch (a->id) {
-        case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-            l->programmatic =
-                a->value.programmaticStreamSerializationAllowed != 0;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-            if (a->value.sharedMemCarveout > CU_SHAREDMEM_CARVEOUT_MAX_SHARED)
-                return CUDA_ERROR_INVALID_VALUE;
-            break; /* a hint; the split is not modelled */
-        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-            l->cooperative = a->value.programmaticStreamSerializationAllowed;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-            if (a->value.programmaticEvent.flags)
-                return CUDA_ERROR_INVALID_VALUE;
-            l->trigger = a->value.programmaticEvent.event;
-            l->trigger_port = a->value.programmaticEvent.triggerAtBlockStart
-                ? CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER
-                : CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-            if (a->value.programmaticEvent.flags)
-                return CUDA_ERROR_INVALID_VALUE;
-            l->launched = a->value.programmaticEvent.event;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* kept; no effect */
-            l->priority = fgs__sim_priority(a->value.priority);
-            break;
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-            break;
-        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-            if ((unsigned)a->value.priority > 1)
-                return CUDA_ERROR_INVALID_VALUE;
-            break; /* one domain: fences order more than they have to */
-        default:
-            r = fgs__sim_cluster_attr(&l->cluster, a->id, &a->value);
-            if (r)
-                return r;
-        }
+        r = fgs__sim_attribute_check(&at, FGS__SIM_OF_LAUNCH, id, &v);
+        if (!r)
+            read_value(l, id, &v);
     }
-    return CUDA_SUCCESS;
+    return r;
 }
 
 CUresult fgs__sim_cuLaunchKernelEx(const CUlaunchConfig *config,
@@ -410,7 +412,8 @@ CUresult fgs__sim_cuLaunchKernelEx(const CUlaunchConfig *config,
     l = (struct launch){
         { config->gridDimX, config->gridDimY, config->gridDimZ },
         { config->blockDimX, config->blockDimY, config->blockDimZ },
-        .dynamic = config->sharedMemBytes
+        .dynamic = config->sharedMemBytes,
+        .config = config
     };
     r = read_attrs(&l, config);
     if (!r)
@@ -434,7 +437,7 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
     else if (!blocks || block_size <= 0)
         r = CUDA_ERROR_INVALID_VALUE;
     else if ((uint32_t)block_size > fgs__sim_max_threads(f) ||
-             shared_bytes > f->max_dynamic)
+             shared_bytes > fgs__sim_max_dynamic(f, 0))
         *blocks = 0;
     else
         *blocks = (int)fgs__sim_fit(&ctx->dev->cfg, f->code,

@@ -127,6 +127,20 @@ uint32_t fgs__sim_max_shared(const fgs_sim_config *cfg)
     return cfg->sm_shared > system ? least(cfg->sm_shared - system, row) : 0;
 }
 
+/* Oversized memory is none here: such a mode allows what the device has. */
+uint32_t fgs__sim_max_dynamic(const struct fgs__sim_func *f, uint32_t mode)
+{
+    uint32_t own = f->code->shared_bytes;
+    uint32_t most = fgs__sim_max_shared(&f->module->ctx->dev->cfg);
+
+    mode = mode ? mode : f->shared_mode;
+    if (!mode)
+        return f->max_dynamic;
+    if (mode == CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE) /* attribute 8 */
+        most = least(most, FGS__SIM_STATIC_SHARED);
+    return own < most ? most - own : 0;
+}
+
 struct fgs__sim_func *fgs__sim_func_of(struct fgs__sim_ctx *ctx,
                                        CUfunction handle)
 {
@@ -178,6 +192,12 @@ CUresult fgs__sim_func_get(int *value, CUfunction_attribute attrib,
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         *value = f->carveout;
         break;
+    case CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED:
+        *value = 0;
+        break;
+    case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE:
+        *value = (int)f->shared_mode;
+        break;
     default:
         return fgs__sim_cluster_get(f, attrib, value)
             ? CUDA_SUCCESS
@@ -220,6 +240,12 @@ CUresult fgs__sim_func_set(struct fgs__sim_func *f,
         if (value < -1 || value > CU_SHAREDMEM_CARVEOUT_MAX_SHARED)
             return CUDA_ERROR_INVALID_VALUE;
         f->carveout = value; /* a hint; the SM's split is not modelled */
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE:
+        if (value < 0 ||
+            value > CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY)
+            return CUDA_ERROR_INVALID_VALUE;
+        f->shared_mode = (uint32_t)value;
         return CUDA_SUCCESS;
     default:
         return fgs__sim_cluster_set(f, attrib, value);

@@ -14,99 +14,41 @@ static CUresult enter(struct fgs__sim_ctx **ctx, CUstream stream,
 
 /* ----------------------------------------------------------- attributes -- */
 
-/* Hints that change nothing here, kept and given back: there is no cache to
- * set aside, host threads wait in one way, there is one domain. */
-static struct fgs__sim_stream_attr *attr_of(struct fgs__sim_stream *s,
-                                            CUstreamAttrID id)
-{
-    switch (id) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-        return &s->attr[FGS__SIM_ATTR_WINDOW];
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        return &s->attr[FGS__SIM_ATTR_POLICY];
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-        return &s->attr[FGS__SIM_ATTR_PRIORITY];
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-        return &s->attr[FGS__SIM_ATTR_MAP];
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        return &s->attr[FGS__SIM_ATTR_DOMAIN];
-    default:
-        return NULL;
-    }
-}
-
-static void default_value(CUstreamAttrID id, CUstreamAttrValue *v)
-{
-    memset(v, 0, sizeof *v);
-    if (id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
-        v->syncPolicy = CU_SYNC_POLICY_AUTO;
-    if (id == CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP)
-        v->memSyncDomainMap.remote = 1;
-}
-
 CUresult fgs__sim_cuStreamGetAttribute(CUstream stream, CUstreamAttrID attr,
                                        CUstreamAttrValue *value)
 {
-    struct fgs__sim_stream_attr *a;
     struct fgs__sim_stream *s;
     struct fgs__sim_ctx *ctx;
     CUresult r = enter(&ctx, stream, &s);
+    unsigned int at;
 
     if (r)
         return r;
-    a = attr_of(s, attr);
-    if (!a || !value)
-        return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    if (a->set)
-        *value = a->value;
-    else
-        default_value(attr, value);
-    return fgs__sim_leave(CUDA_SUCCESS);
-}
-
-static CUresult check_value(CUstreamAttrID id, CUstreamAttrValue *v)
-{
-    bool good = true;
-
-    switch (id) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* attribute 109: none */
-        good = !v->accessPolicyWindow.num_bytes;
-        break;
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-        good = v->syncPolicy >= CU_SYNC_POLICY_AUTO &&
-            v->syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
-        break;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY: /* clamped, as at creation */
-        v->priority = fgs__sim_priority(v->priority);
-        break;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        good = v->memSyncDomain <= 1;
-        break;
-    default: /* attribute 126: one domain */
-        good = !v->memSyncDomainMap.default_ && v->memSyncDomainMap.remote <= 1;
-    }
-    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    r = value ? fgs__sim_attribute_find(&at, FGS__SIM_OF_STREAM, attr)
+              : CUDA_ERROR_INVALID_VALUE;
+    if (!r)
+        fgs__sim_attribute_get(s->attr, at, value);
+    return fgs__sim_leave(r);
 }
 
 CUresult fgs__sim_cuStreamSetAttribute(CUstream stream, CUstreamAttrID attr,
                                        const CUstreamAttrValue *value)
 {
-    struct fgs__sim_stream_attr *a;
     struct fgs__sim_stream *s;
     struct fgs__sim_ctx *ctx;
     CUresult r = enter(&ctx, stream, &s);
     CUstreamAttrValue v;
+    unsigned int at;
 
     if (r)
         return r;
-    a = attr_of(s, attr);
-    if (!a || !value)
+    if (!value)
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     v = *value;
-    r = check_value(attr, &v);
+    r = fgs__sim_attribute_check(&at, FGS__SIM_OF_STREAM, attr, &v);
     if (!r) {
-        a->value = v;
-        a->set = true;
+        s->attr[at].value = v;
+        s->attr[at].set = true;
     }
     return fgs__sim_leave(r);
 }

@@ -9,6 +9,7 @@
 #ifndef FGS_SIM_DEVICE_H
 #define FGS_SIM_DEVICE_H
 
+#include "sim/attribute.h"
 #include "sim/exec.h"
 #include "sim/grid.h"
 #include "sim/handle.h"
@@ -300,8 +301,9 @@ struct fgs__sim_op {
         struct {
             struct fgs__sim_grid grid;
             CUfunction func;
-            struct fgs__sim_ask {     /* for clusters; 0 = not said          */
+            struct fgs__sim_ask {     /* of a launch; 0 = not said           */
                 uint32_t dim[3], preferred[3], policy, portable;
+                uint32_t shared_mode; /* CU_SHARED_MEMORY_MODE_*             */
             } ask;
             struct fgs__sim_mark *started; /* set when all blocks run        */
             struct fgs__sim_mark *fired; /* when it triggers                 */
@@ -341,20 +343,6 @@ struct fgs__sim_op {
             uint32_t count, done;
         } values;
     } u;
-};
-
-/* What cuStreamSetAttribute set. */
-enum {
-    FGS__SIM_ATTR_WINDOW,
-    FGS__SIM_ATTR_POLICY,
-    FGS__SIM_ATTR_PRIORITY,
-    FGS__SIM_ATTR_MAP,
-    FGS__SIM_ATTR_DOMAIN,
-    FGS__SIM_ATTRS
-};
-struct fgs__sim_stream_attr {
-    CUstreamAttrValue value;
-    bool set;
 };
 
 struct fgs__sim_stream {

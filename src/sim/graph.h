@@ -8,9 +8,6 @@
 
 #include "sim/lease.h"
 
-/* Attributes of a kernel node; cu_graph_attr.c says which is where. */
-enum { FGS__SIM_NODE_ATTRS = 6 };
-
 /* An object of the program that graphs hold: cu_user.c. */
 struct fgs__sim_user {
     struct fgs__sim_user *next;
@@ -32,7 +29,7 @@ struct fgs__sim_node {
     uint64_t origin;           /* the node that it was cloned from           */
     bool frees;                /* counted as its lease's free node           */
     bool disabled;             /* of an instantiated graph: runs as empty    */
-    struct fgs__sim_stream_attr attr[FGS__SIM_NODE_ATTRS]; /* of a kernel    */
+    struct fgs__sim_stream_attr attr[FGS__SIM_ATTRS]; /* of a kernel          */
     CUgraphNodeType type;
     struct fgs__sim_op *op;    /* owned; EMPTY where there is nothing to run */
     struct fgs__sim_edges deps;
@@ -175,16 +172,19 @@ CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
                             const CUlaunchConfig *config, CUfunction func,
                             void **params, void **extra);
-/* Attributes of a kernel node that are about clusters; cu_cluster.c. */
+/* Attributes of a kernel node that `ask` holds, nothing is done about others;
+ * is it one?  cu_cluster.c. */
 CUresult fgs__sim_cluster_node_set(struct fgs__sim_ctx *ctx,
                                    struct fgs__sim_node *n,
                                    CUkernelNodeAttrID attr,
                                    const CUkernelNodeAttrValue *value);
-CUresult fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
-                                   CUkernelNodeAttrID attr,
-                                   CUkernelNodeAttrValue *value);
-/* The attributes of a captured launch; cu_graph_attr.c. */
+bool fgs__sim_cluster_node_get(const struct fgs__sim_node *n,
+                               CUkernelNodeAttrID attr,
+                               CUkernelNodeAttrValue *value);
+/* The attributes of a captured launch: those of its op, and those of the
+ * program's list, which were checked; cu_graph_attr.c. */
 void fgs__sim_node_attrs(struct fgs__sim_node *n);
+void fgs__sim_node_keep(struct fgs__sim_node *n, const CUlaunchConfig *config);
 /* Is the function of a kernel's op still there? */
 bool fgs__sim_kernel_alive(struct fgs__sim_ctx *ctx,
                            const struct fgs__sim_op *op);

@@ -42,10 +42,10 @@ bool fgs__sim_grids_stuck(struct fgs__sim_device *dev);
 
 /* ---------------------------------------------------- clusters: gang.c -- */
 
-/* What a launch attribute asks for; NOT_SUPPORTED = it is about something
- * else.  cu_cluster.c */
-CUresult fgs__sim_cluster_attr(struct fgs__sim_ask *ask, unsigned int id,
-                               const CUlaunchAttributeValue *v);
+/* What a launch attribute, which was checked, asks for; false = it is about
+ * something else.  cu_cluster.c */
+bool fgs__sim_cluster_attr(struct fgs__sim_ask *ask, unsigned int id,
+                           const CUlaunchAttributeValue *v);
 /* Set the grid's clusters, whose blocks, threads and memory are set. */
 CUresult fgs__sim_cluster_apply(const struct fgs__sim_func *f,
                                 const struct fgs__sim_ask *ask,

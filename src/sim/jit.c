@@ -105,7 +105,9 @@ static void start_log(struct fgs__sim_log *log)
         log->text[0] = '\0';
 }
 
-/* What the assembler itself refuses, with a line in the log. */
+/* What the assembler itself refuses, with a line in the log.  cuda.h speaks of
+ * optimization levels 0 to 4, but ptxas -O9 assembles; it stops at what is no
+ * 32-bit integer. */
 static CUresult read_late(struct fgs__sim_jit *j, CUjit_option option,
                           uintptr_t v)
 {

@@ -24,6 +24,7 @@ struct fgs__sim_func {
     uint32_t cluster_policy;   /* CU_CLUSTER_SCHEDULING_POLICY_*             */
     bool non_portable;         /* more than 8 blocks of a cluster            */
     uint32_t max_dynamic;      /* dynamic shared memory allowed              */
+    uint32_t shared_mode;      /* CU_SHARED_MEMORY_MODE_*, 0 = max_dynamic   */
 };
 
 struct fgs__sim_module {
@@ -91,6 +92,8 @@ CUresult fgs__sim_param_info(const struct fgs__ptx_func *f, size_t index,
 uint32_t fgs__sim_max_threads(const struct fgs__sim_func *f);
 /* Most shared memory of a block, static and dynamic. */
 uint32_t fgs__sim_max_shared(const fgs_sim_config *cfg);
+/* Most dynamic shared memory of a launch of a mode, 0 = the function's. */
+uint32_t fgs__sim_max_dynamic(const struct fgs__sim_func *f, uint32_t mode);
 
 /* Write what kernels have printed; print.c. */
 void fgs__sim_print_flush(struct fgs__sim_ctx *ctx);

@@ -310,17 +310,19 @@ typedef struct CUaccessPolicyWindow_st {
 typedef union CUlaunchAttributeValue_union {
     char pad[64];
     CUaccessPolicyWindow accessPolicyWindow;
-    int cooperative;
-    unsigned int syncPolicy;
+    int cooperative, priority;
     int programmaticStreamSerializationAllowed;
-    int priority;
-    unsigned int memSyncDomain;
+    unsigned int syncPolicy, memSyncDomain;
     struct {
         unsigned char default_, remote;
     } memSyncDomainMap;
-    unsigned int sharedMemCarveout;
-    unsigned int clusterSchedulingPolicyPreference;
-    unsigned int portableClusterSizeMode;
+    unsigned int sharedMemCarveout, sharedMemoryMode;
+    unsigned int clusterSchedulingPolicyPreference, portableClusterSizeMode;
+    unsigned int nvlinkUtilCentricScheduling;
+    struct {
+        int deviceUpdatable;
+        void *devNode; /* CUgraphDeviceNode */
+    } deviceUpdatableKernelNode;
     struct {
         unsigned int x, y, z;
     } clusterDim;

@@ -142,6 +142,10 @@ static void other_images_and_options_are_refused(void **state)
     CU(cuModuleLoadDataEx(&m, HEAD POKE, 1, &opt, &val), ERROR_INVALID_VALUE);
     opt = CU_JIT_OPTIMIZATION_LEVEL;
     OK(cuModuleLoadDataEx(&m, HEAD POKE, 1, &opt, &val));
+    val = (void *)9; /* as ptxas -O9: the bound of 4 is the header's alone */
+    OK(cuModuleLoadDataEx(&m, HEAD POKE, 1, &opt, &val));
+    val = (void *)(uintptr_t)0x80000000;
+    CU(cuModuleLoadDataEx(&m, HEAD POKE, 1, &opt, &val), ERROR_INVALID_PTX);
     sim_close(&s);
 }
 

@@ -184,7 +184,7 @@ static void kernel_node_has_attributes(void **state)
     v.memSyncDomain = 2;
     CU(cuGraphKernelNodeSetAttribute(a, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
                                      &v), ERROR_INVALID_VALUE);
-    CU(cuGraphKernelNodeGetAttribute(a, 99, &v), ERROR_NOT_SUPPORTED);
+    CU(cuGraphKernelNodeGetAttribute(a, 99, &v), ERROR_INVALID_VALUE);
 }
 
 static void disabled_node_does_nothing(void **state)
