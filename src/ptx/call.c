@@ -294,9 +294,9 @@ static void check_indirect(struct fgs__check *c)
     t = o->sym->targets;
     if (t->proto)
         check_against(c, t->proto);
-    /* A name of the list that is unknown was an error there. */
+    /* A name of the list that is no function's was an error there. */
     for (uint32_t k = 0; k < t->count && !c->p->failed; k++)
-        if (t->list[k].sym)
+        if (t->list[k].sym && t->list[k].sym->kind == FGS__SYM_FUNC)
             check_against(c, t->list[k].sym->func);
 }
 
