@@ -68,18 +68,23 @@ free_deps:
 }
 
 static CUresult kernel_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
-                          const CUDA_KERNEL_NODE_PARAMS_v1 *p, CUkernel kern)
+                          const CUDA_KERNEL_NODE_PARAMS_v1 *p, CUkernel kern,
+                          const struct fgs__sim_node *n)
 {
+    struct fgs__sim_ask ask = { .policy = 0 };
     CUlaunchConfig c;
     CUfunction func;
 
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
+    if (n && n->op->kind == FGS__SIM_OP_KERNEL)
+        ask = n->op->u.kernel.ask;
     func = p->func ? p->func : (CUfunction)kern;
     c = (CUlaunchConfig){ p->gridDimX,  p->gridDimY,  p->gridDimZ,
                           p->blockDimX, p->blockDimY, p->blockDimZ,
                           p->sharedMemBytes, NULL, NULL, 0 };
-    return fgs__sim_kernel_op(op, ctx, &c, func, p->kernelParams, p->extra);
+    return fgs__sim_kernel_op(op, ctx, &c, &ask, func, p->kernelParams,
+                              p->extra);
 }
 
 static CUresult memcpy_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
@@ -134,11 +139,12 @@ static CUresult host_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
 }
 
 CUresult fgs__sim_node_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
-                          const struct fgs__sim_params *q)
+                          const struct fgs__sim_params *q,
+                          const struct fgs__sim_node *n)
 {
     switch (q->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
-        return kernel_op(ctx, op, q->p, q->kern);
+        return kernel_op(ctx, op, q->p, q->kern, n);
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         return memcpy_op(ctx, op, q->p);
     case CU_GRAPH_NODE_TYPE_MEMSET:
@@ -167,7 +173,7 @@ CUresult fgs__sim_add_node(const struct fgs__sim_place *p,
                                       event))
         r = CUDA_ERROR_INVALID_HANDLE;
     if (!r)
-        r = fgs__sim_node_op(ctx, &op, q);
+        r = fgs__sim_node_op(ctx, &op, q, NULL);
     if (!r)
         r = fgs__sim_place_node(ctx, p, q->type, op, &n);
     if (!r && q->type == CU_GRAPH_NODE_TYPE_MEMCPY)

@@ -63,7 +63,7 @@ static CUresult set_params(CUgraphExec *exec, CUgraphNode node,
         return r;
     r = target(ctx, exec, node, q->type, &n);
     if (!r)
-        r = fgs__sim_node_op(ctx, &op, q);
+        r = fgs__sim_node_op(ctx, &op, q, n);
     if (!r)
         r = replace(ctx, n, op, q);
     return fgs__sim_leave(r);

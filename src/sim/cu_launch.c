@@ -451,13 +451,15 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
  * (cuGraphAddKernelNode): the driver refuses them. */
 CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
-                            const CUlaunchConfig *config, CUfunction func,
+                            const CUlaunchConfig *config,
+                            const struct fgs__sim_ask *ask, CUfunction func,
                             void **params, void **extra)
 {
     struct launch l = {
         { config->gridDimX, config->gridDimY, config->gridDimZ },
         { config->blockDimX, config->blockDimY, config->blockDimZ },
-        .dynamic = config->sharedMemBytes
+        .dynamic = config->sharedMemBytes,
+        .ask = *ask
     };
     struct fgs__sim_func *f;
     CUresult r = fgs__sim_launched(ctx, func, &f);

@@ -170,7 +170,8 @@ struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
                                      struct fgs__sim_stream *s);
 CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
-                            const CUlaunchConfig *config, CUfunction func,
+                            const CUlaunchConfig *config,
+                            const struct fgs__sim_ask *ask, CUfunction func,
                             void **params, void **extra);
 /* Attributes of a kernel node that `ask` holds, nothing is done about others;
  * is it one?  cu_cluster.c. */
@@ -199,9 +200,11 @@ struct fgs__sim_params {
     const void *p;
     CUkernel kern;
 };
-/* The op that they describe; cu_graph.c. */
+/* The op that they describe, for `n`, whose attributes hold, or NULL;
+ * cu_graph.c. */
 CUresult fgs__sim_node_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
-                          const struct fgs__sim_params *q);
+                          const struct fgs__sim_params *q,
+                          const struct fgs__sim_node *n);
 
 /* A batch of waits and writes; cu_value.c.  False = no memory. */
 CUresult fgs__sim_values_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,

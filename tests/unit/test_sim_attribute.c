@@ -267,6 +267,29 @@ static void captured_launch_leaves_its_attributes_to_the_node(void **state)
     assert_int_equal(v.sharedMemoryMode, WIDE);
     OK(cuGraphKernelNodeGetAttribute(n, 8, &v));
     assert_int_equal(v.priority, -5); /* clamped */
+    v = (CUlaunchAttributeValue){ .priority = 0 };
+    v.sharedMemoryMode = PORTABLE;
+    CU(cuGraphKernelNodeSetAttribute(n, 18, &v), ERROR_INVALID_VALUE);
+}
+
+/* The mode is the node's, so new parameters may have what it allows. */
+static void new_parameters_keep_the_mode_of_the_node(void **state)
+{
+    CUDA_KERNEL_NODE_PARAMS p = { own, 1, 1, 1,    1,    1,    1,
+                                  100 * KIB, NULL, NULL, NULL, NULL };
+    CUlaunchAttributeValue v = { .sharedMemoryMode = WIDE };
+    CUgraphExec exec;
+
+    (void)state;
+    CU(cuGraphKernelNodeSetParams_v2(node, &p), ERROR_INVALID_VALUE);
+    OK(cuGraphKernelNodeSetAttribute(node, 18, &v));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphKernelNodeSetParams_v2(node, &p));
+    OK(cuGraphExecKernelNodeSetParams_v2(exec, node, &p));
+    p.sharedMemBytes = OPTIN;
+    CU(cuGraphKernelNodeSetParams_v2(node, &p), ERROR_INVALID_VALUE);
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuCtxSynchronize());
 }
 
 int main(void)
@@ -279,6 +302,7 @@ int main(void)
         T(mode_of_a_function_holds_where_a_launch_has_none),
         T(mode_of_a_node_bounds_what_it_has),
         T(captured_launch_leaves_its_attributes_to_the_node),
+        T(new_parameters_keep_the_mode_of_the_node),
     };
 #undef T
 
