@@ -102,6 +102,36 @@ FGS_API const char *fgs_sim_symbol(size_t i, int *present);
  */
 FGS_API const char *fgs_sim_last_fault(void);
 
+/*
+ * Write what the device runs, and when, to a file that Perfetto and
+ * chrome://tracing open; FGS_SIM_TRACE=path does so from cuInit on.
+ *
+ * path  is replaced; its first "%p" stands for the process's id.  NULL ends the
+ *       trace, as exit() does, behind what has ended by then
+ *
+ * Format: an array of JSON objects, one a line; without its end after a crash
+ * or _exit().  A process is a device, from boot to halt; a thread one of the
+ * blocks that an SM has at a time, or a stream.  "ts" and "dur" are us of
+ * device time, as %globaltimer has it, to the ns.  A block is an "X" of
+ * category "block" with its "grid", "stream" (cuStreamGetId), "block",
+ * "ctaid" and "cluster_rank", a copy, fill or host function one of category
+ * "stream", a grid a "b" and an "e" of category "grid".  What a fault stopped
+ * is marked "stopped".  Blocks that were canceled have no event.  The order of
+ * lines is open.
+ *
+ * FGS_E_BUSY  there is a trace already
+ * FGS_E_FILE  the file cannot be written, or another process writes its trace
+ *             there; at the end: something could not be written, and nothing
+ *             was from there on
+ *
+ * cuInit returns CUDA_ERROR_OPERATING_SYSTEM for a variable's file that it
+ * cannot write, fgs_sim_last_fault() says why.  A trace that this call began
+ * before comes first.  A forked child has none.
+ *
+ * Owner: path stays the caller's.  Threads: any.
+ */
+FGS_API fgs_result fgs_sim_trace(const char *path, fgs_error *err);
+
 #ifdef __cplusplus
 }
 #endif

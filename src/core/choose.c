@@ -57,7 +57,7 @@ static fgs_result start(struct fgs__device *d, const struct fgs__provider *p,
         return fgs__fail(err, FGS_E_NODEVICE, "%s: cuInit finds no device",
                          d->cu.library);
     if (r != CUDA_SUCCESS)
-        return fgs__cu_fail(&d->cu, err, r, "cuInit", "%s", d->cu.library);
+        return fgs__device_fail(d, err, r, "cuInit", "%s", d->cu.library);
     r = d->cu.cuDeviceGetCount(&count);
     if (r != CUDA_SUCCESS)
         return fgs__cu_fail(&d->cu, err, r, "cuDeviceGetCount", "%s",

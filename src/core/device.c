@@ -57,7 +57,8 @@ fgs_result fgs__device_fail(struct fgs__device *d, fgs_error *err, CUresult r,
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    if ((fgs__cu_sticky(r) || r == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES) &&
+    if ((fgs__cu_sticky(r) || r == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ||
+         r == CUDA_ERROR_OPERATING_SYSTEM) &&
         d->provider->fault_text)
         fault = d->provider->fault_text();
     return fgs__cu_fail(&d->cu, err, r, call, "%s%s%s", what,

@@ -211,7 +211,7 @@ struct fgs__sim_block *fgs__sim_block_make(struct fgs__sim_slot *slot,
     b->common = (unsigned char *)p + l.common;
     b->shared = (unsigned char *)p + l.shared;
     b->mbar_live = (uint8_t *)p + l.live;
-    b->now_ps = b->end_ps = now_ps;
+    b->now_ps = b->start_ps = b->end_ps = now_ps;
     b->rng = g->rng ^ (linear + 1) * 0x9e3779b97f4a7c15ull;
     b->garbage = (uint8_t)fgs__sim_random(&b->rng);
     memset(p + l.shared, b->garbage, l.live - l.shared);

@@ -1,5 +1,5 @@
 /* cu_device.c -- entry points: start, device queries, error names */
-#include "sim/device.h"
+#include "sim/trace.h"
 #include "base/log.h"
 
 static void after_fork(void)
@@ -32,6 +32,10 @@ CUresult fgs__sim_cuInit(unsigned int flags)
         d->alloc = fgs__malloc;
         d->configured = true;
     }
+    if (!d->inited)
+        r = fgs__sim_trace_env();
+    if (r)
+        goto unlock;
     if (!d->inited && pthread_atfork(NULL, NULL, after_fork))
         r = CUDA_ERROR_OUT_OF_MEMORY;
     else

@@ -14,6 +14,7 @@
 #include "sim/device.h"
 #include "sim/hostfn.h"
 #include "sim/isa.h"
+#include "sim/trace.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -150,6 +151,7 @@ static void stand_by(struct fgs__sim_device *dev)
     if (!has_work(dev)) {
         dev->grace = false;
         fgs__sim_sms_trim(dev);
+        fgs__sim_trace_flush();
         pthread_cond_wait(&dev->work, lock);
         return;
     }
@@ -188,6 +190,7 @@ static void rest(struct fgs__sim_device *dev)
     if (!has_work(dev)) {
         dev->free_run = false;
         fgs__sim_sms_trim(dev);
+        fgs__sim_trace_flush();
     }
     dev->epochs++;
     tell_waiters(dev);
@@ -272,6 +275,7 @@ CUresult fgs__sim_device_boot(struct fgs__sim_device **out)
         goto free_pool;
     if (pthread_create(&dev->thread, NULL, scheduler, dev))
         goto free_hostfn;
+    fgs__sim_trace_boot();
     *out = dev;
     return CUDA_SUCCESS;
 free_hostfn: /* its thread needs the lock to end */
@@ -305,6 +309,7 @@ void fgs__sim_device_halt(struct fgs__sim_device *dev)
     pthread_join(dev->thread, NULL);
     fgs__sim_hostfn_free(dev);
     fgs__sim_pool_free(dev);
+    fgs__sim_trace_flush();
     pthread_mutex_lock(&fgs__sim_driver.lock);
     fgs__sim_threads_free(dev);
     fgs__sim_clusters_sweep(dev);

@@ -352,7 +352,7 @@ struct fgs__sim_stream {
     unsigned int flags;
     bool destroyed;
     uint64_t thread;           /* whose default stream it is, 0 = nobody's   */
-    uint32_t waiting;          /* host threads that wait for it              */
+    uint32_t waiting, track;   /* host threads that wait for it; trace.c     */
     struct fgs__sim_op *head, **tail;
     struct fgs__sim_marks behind; /* of what is enqueued next                */
     uint64_t done_ps;          /* end of what was taken off last             */

@@ -171,6 +171,7 @@ struct fgs__sim_block {
     uint8_t garbage;          /* what memory holds that nobody has written   */
     uint32_t pool;            /* registers a thread of a warp, given back by
                                  setmaxnreg: maxnreg.c                       */
+    uint64_t start_ps;
     uint64_t end_ps;          /* latest time of a warp that ended            */
     struct fgs__sim_named_bar bar[16];
     struct fgs__sim_copy *copies;

@@ -127,6 +127,7 @@ struct fgs__sim_grid {
     const struct fgs__sim_code *code;
     uint32_t grid[3], block[3];
     uint64_t id;               /* %gridid, in the order of launches          */
+    uint64_t stream;           /* id of the stream that started it           */
     uint64_t blocks;           /* grid[0] * grid[1] * grid[2]                */
     uint32_t threads;          /* of a block                                 */
     uint32_t shared_bytes;     /* static + dynamic                           */

@@ -1,6 +1,7 @@
 /* sm.c -- an SM: its slots, and running their blocks through an epoch */
 #include "sim/cluster.h"
 #include "sim/device.h"
+#include "sim/trace.h"
 
 bool fgs__sim_sms_make(struct fgs__sim_device *dev)
 {
@@ -66,6 +67,17 @@ void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
     *slot = (struct fgs__sim_slot){ .sm = sm, .wake_ps = FGS__SIM_NEVER };
 }
 
+/* The same for one that a fault stops. */
+static void stop(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot)
+{
+    const struct fgs__sim_block *b = slot->block;
+
+    if (b && fgs__sim_tracing())
+        fgs__sim_trace_block(
+            slot, b->now_ps > b->end_ps ? b->now_ps : b->end_ps, true);
+    fgs__sim_sm_clear(sm, slot);
+}
+
 static void raise_to(atomic_uint_fast64_t *at, uint64_t v)
 {
     uint_fast64_t old = atomic_load_explicit(at, memory_order_relaxed);
@@ -97,6 +109,8 @@ static void ended(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
     struct fgs__sim_grid *g = slot->grid;
 
     raise_to(&g->end_ps, end_ps);
+    if (fgs__sim_tracing())
+        fgs__sim_trace_block(slot, end_ps, false);
     if (!slot->block->triggered)
         fgs__sim_grid_trigger(g);
     fgs__sim_cluster_ended(slot, end_ps);
@@ -134,7 +148,7 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
         ended(sm, slot, end);
         break;
     case FGS__SIM_FAULTED:
-        fgs__sim_sm_clear(sm, slot);
+        stop(sm, slot);
         break;
     }
 }
@@ -218,7 +232,7 @@ void fgs__sim_sms_drop(struct fgs__sim_device *dev,
             struct fgs__sim_slot *slot = &dev->sm[s].slot[i];
 
             if (slot->grid && slot->grid->ctx == ctx)
-                fgs__sim_sm_clear(&dev->sm[s], slot);
+                stop(&dev->sm[s], slot);
         }
     }
 }

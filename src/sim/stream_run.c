@@ -4,6 +4,7 @@
  */
 #include "sim/cond.h"
 #include "sim/hostfn.h"
+#include "sim/trace.h"
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -129,6 +130,7 @@ static void start_kernel(struct fgs__sim_device *dev, struct fgs__sim_op *op,
 {
     struct fgs__sim_grid *g = &op->u.kernel.grid;
 
+    g->stream = op->stream->handle;
     g->start_ps = later(start_ps, dev->now_ps);
     atomic_store(&g->deps_done, deps_done);
     op->state = FGS__SIM_OP_TIMED;
@@ -229,6 +231,8 @@ static bool start_head(struct fgs__sim_device *dev, struct fgs__sim_op *op)
         fgs__sim_hostfn_post(dev, op);
         break;
     }
+    if (fgs__sim_tracing())
+        fgs__sim_trace_begun(op, ready);
     return true;
 }
 
@@ -379,6 +383,8 @@ static bool take_finished(struct fgs__sim_device *dev,
             s->tail = &s->head;
         s->done_ps = later(s->done_ps, op->end_ps);
         pass(op->over, s->done_ps);
+        if (fgs__sim_tracing())
+            fgs__sim_trace_ended(op);
         fgs__sim_op_free(op);
         any = true;
     }
@@ -470,6 +476,8 @@ void fgs__sim_streams_drop(struct fgs__sim_ctx *ctx)
             if (op->kind == FGS__SIM_OP_KERNEL) {
                 pass(op->u.kernel.started, 0);
                 pass(op->u.kernel.fired, 0);
+                if (fgs__sim_tracing() && op->state >= FGS__SIM_OP_RUNNING)
+                    fgs__sim_trace_ended(op);
             }
             if (op->kind == FGS__SIM_OP_RECORD)
                 pass(op->u.mark, 0);
