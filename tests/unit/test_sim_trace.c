@@ -185,20 +185,51 @@ static void blocks_that_a_fault_stops_are_marked(void **state)
     sim_close(&s);
 }
 
+/* A fill, then a block of one thread. */
+static void fill_and_poke(const struct sim *s)
+{
+    CUdeviceptr x = sim_alloc(4);
+
+    OK(cuMemsetD32(x, 1, 1));
+    OK(cuLaunchKernel(sim_func(s, "poke"), 1, 1, 1, 1, 1, 1, 0, NULL,
+                      (void *[]){ &x }, NULL));
+    OK(cuCtxSynchronize());
+}
+
 static void device_that_boots_anew_is_another_process(void **state)
 {
     fgs_sim_config cfg = sim_config();
-    struct sim s = open_traced(&cfg, NULL);
-    CUdeviceptr x = sim_alloc(4);
+    struct sim s;
 
     (void)state;
-    OK(cuMemsetD32(x, 1, 1));
+    cfg.sms = cfg.sm_blocks = 1; /* the same threads in both */
+    s = open_traced(&cfg, HEAD POKE);
+    fill_and_poke(&s);
     sim_close(&s);
-    s = sim_open(&cfg, NULL);
-    OK(cuMemsetD32(sim_alloc(4), 1, 1));
-    OK(cuCtxSynchronize());
+    s = sim_open(&cfg, HEAD POKE);
+    fill_and_poke(&s);
     read_events();
     assert_int_equal(find("stream", 0)->pid + 1, find("stream", 1)->pid);
+    assert_int_equal(find("block", 0)->pid + 1, find("block", 1)->pid);
+    assert_int_equal(find("block", 0)->tid, find("block", 1)->tid);
+    sim_close(&s);
+}
+
+static void second_trace_names_all_anew(void **state)
+{
+    fgs_sim_config cfg = sim_config();
+    struct sim s;
+
+    (void)state;
+    cfg.sms = cfg.sm_blocks = 1;
+    s = open_traced(&cfg, HEAD POKE);
+    for (int i = 0; i < 2; i++) {
+        fill_and_poke(&s);
+        read_events();
+        assert_int_equal(events_of("block", 0), 1);
+        assert_int_equal(events_of("stream", 0), 1);
+        assert_int_equal(fgs_sim_trace(path, NULL), FGS_OK);
+    }
     sim_close(&s);
 }
 
@@ -271,6 +302,16 @@ static int wait_for(pid_t pid)
     return WEXITSTATUS(status);
 }
 
+static pid_t self;
+
+/* Behind the library's end, before the look for leaks: a forked child has lost
+ * the stacks of the threads that own memory. */
+static void leave_child(void)
+{
+    if (getpid() != self)
+        _exit(0);
+}
+
 static void forked_child_leaves_the_trace_alone(void **state)
 {
     fgs_sim_config cfg = sim_config();
@@ -282,8 +323,11 @@ static void forked_child_leaves_the_trace_alone(void **state)
     OK(cuCtxSynchronize());
     fflush(NULL);
     pid = fork();
-    if (!pid)
-        exit(fgs_sim_trace(NULL, NULL) ? 1 : 0);
+    if (!pid) {
+        if (fgs_sim_trace(NULL, NULL))
+            _exit(1);
+        exit(0);
+    }
     assert_int_equal(wait_for(pid), 0);
     OK(cuMemsetD32(sim_alloc(4), 1, 1));
     OK(cuCtxSynchronize());
@@ -379,6 +423,7 @@ int main(int argc, char **argv)
         TEST(copies_fills_and_host_functions_are_on_their_stream),
         TEST(blocks_that_a_fault_stops_are_marked),
         TEST(device_that_boots_anew_is_another_process),
+        TEST(second_trace_names_all_anew),
         TEST(path_that_cannot_be_written_is_named),
         TEST(full_disk_is_told_at_the_end),
         TEST(trace_takes_nothing_of_the_allocator),
@@ -391,5 +436,7 @@ int main(int argc, char **argv)
 
     if (argc > 1 && !strcmp(argv[0], "child"))
         return child(argv[1]);
+    self = getpid();
+    atexit(leave_child);
     return cmocka_run_group_tests_name("sim_trace", tests, NULL, NULL);
 }

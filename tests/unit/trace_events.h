@@ -184,6 +184,21 @@ enum { MOST = 4096 };
 static struct event events[MOST];
 static int count;
 
+/* A process and each of its threads have a name before they have events. */
+static inline void assert_named(int n)
+{
+    bool process = false, thread = false;
+
+    for (int i = 0; i < n; i++) {
+        if (events[i].ph != 'M' || events[i].pid != events[n].pid)
+            continue;
+        process |= !strcmp(events[i].name, "process_name");
+        thread |= !strcmp(events[i].name, "thread_name") &&
+            events[i].tid == events[n].tid;
+    }
+    assert_true(process && thread);
+}
+
 /* The trace is ended and read. */
 static inline void read_events(void)
 {
@@ -199,7 +214,10 @@ static inline void read_events(void)
         if (*l != '{')
             continue;
         assert_true(count < MOST);
-        events[count++] = parse(l);
+        events[count] = parse(l);
+        if (events[count].ph != 'M')
+            assert_named(count);
+        count++;
     }
 }
 
