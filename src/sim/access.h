@@ -41,6 +41,14 @@ struct fgs__sim_access {
     char *lane[32];
 };
 
+/* `at` bytes into what lane[0] names, NULL where lanes go their own ways: the
+ * first of them may be none that runs. */
+static inline char *fgs__sim_access_first(const struct fgs__sim_access *acc,
+                                          size_t at)
+{
+    return acc->shape == FGS__SIM_SCATTER ? NULL : acc->lane[0] + at;
+}
+
 /* The address operand `o`, for `bytes` a lane (a power of two: also the
  * alignment).  False after a decode error. */
 bool fgs__sim_access_decode(struct fgs__sim_decoder *d,

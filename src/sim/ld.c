@@ -29,7 +29,7 @@ enum {
         size_t step, bool strong, void *out)                                   \
     {                                                                          \
         typedef fgs__dev##bits word;                                           \
-        const char *base = acc->lane[0] + at;                                  \
+        const char *base = fgs__sim_access_first(acc, at);                     \
         word *lane = out;                                                      \
                                                                                \
         if (acc->shape == FGS__SIM_SAME) {                                     \

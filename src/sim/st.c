@@ -18,7 +18,7 @@ enum { COUNT_MASK = 0xf, SIZE_SHIFT = 4, STRONG = 1 << 9, RELEASE = 1 << 10 };
         size_t step, bool strong, const void *from)                            \
     {                                                                          \
         typedef fgs__dev##bits word;                                           \
-        char *base = acc->lane[0] + at;                                        \
+        char *base = fgs__sim_access_first(acc, at);                           \
         const word *lane = from;                                               \
                                                                                \
         if (acc->shape == FGS__SIM_RUN && strong) {                            \
