@@ -33,6 +33,9 @@ typedef enum fgs_sim_sample {
       "streaming multiprocessors")                                             \
     X(threads, uint32_t, "FGS_SIM_THREADS", 0, 0, 256,                         \
       "host threads; 0 = one a core; with 1 a run can be repeated exactly")    \
+    X(mode, uint32_t, "FGS_SIM_MODE", 0, 0, 1,                                 \
+      "0 fast; 1 check: one host thread, and warps, blocks and parts of a "    \
+      "diverged warp take much shorter turns")                                 \
     X(sample, uint32_t, "FGS_SIM_SAMPLE", 0, 0, 3,                             \
       "sampled element: 0 random, 1 first, 2 last, 3 all")                     \
     X(overlap, uint32_t, "FGS_SIM_OVERLAP", 1, 0, 1,                           \

@@ -15,6 +15,7 @@
 
 enum {
     WINDOW_PS = 1000 * 1000,
+    CHECK_PS = 40 * 1000, /* of mode check: some 20 instructions of a warp */
     ISSUE_PS = 143 /* an SM issues 4 warp instructions a cycle, 1.75 GHz */
 };
 
@@ -432,6 +433,7 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
                                        uint64_t until_ps, uint64_t *wake_ps,
                                        uint64_t *end_ps)
 {
+    uint64_t window = b->sm->cfg->mode ? CHECK_PS : WINDOW_PS;
     uint64_t due, t, stop, ready;
     uint32_t events = b->events;
 
@@ -485,7 +487,7 @@ enum fgs__sim_state fgs__sim_block_run(struct fgs__sim_block *b,
                 continue;
             }
         }
-        stop = t + WINDOW_PS / 2 + fgs__sim_random(&b->rng) % WINDOW_PS;
+        stop = t + window / 2 + fgs__sim_random(&b->rng) % window;
         stop = least(least(until_ps, stop), due);
         ready = run_window(b, stop);
         events = b->events;

@@ -62,11 +62,24 @@ static fgs_result check_cc(uint32_t cc, const char *who, fgs_error *err)
                     (unsigned)cc);
 }
 
-/* What is left to the compute capability. */
+/* A check repeats exactly, which several host threads do not. */
+static fgs_result check_mode(const fgs_sim_config *cfg, const char *mode,
+                             const char *threads, fgs_error *err)
+{
+    return !cfg->mode || cfg->threads <= 1
+        ? FGS_OK
+        : fgs__fail(err, FGS_E_INVAL, "%s is 1 (check), which has one host "
+                    "thread, and %s is %u", mode, threads,
+                    (unsigned)cfg->threads);
+}
+
+/* What is left to the compute capability, and the mode. */
 void fgs__sim_config_fill(fgs_sim_config *cfg)
 {
     const struct fgs__arch *arch = fgs__arch_find((int)cfg->cc);
 
+    if (cfg->mode)
+        cfg->threads = 1;
     if (!cfg->sm_threads)
         cfg->sm_threads = arch->threads;
     if (!cfg->sm_blocks)
@@ -98,19 +111,19 @@ static fgs_result from_env(fgs_sim_config *cfg, const struct knob *k,
 fgs_result fgs_sim_config_get(fgs_sim_config *cfg, fgs_error *err)
 {
     fgs_sim_config c = { .size = sizeof c };
+    fgs_result r;
 
     if (!cfg)
         return fgs__fail(err, FGS_E_NULL, "fgs_sim_config_get: cfg is NULL");
     for (int i = 0; i < KNOBS; i++) {
-        fgs_result r;
-
         put(&c, &knobs[i], knobs[i].def);
         r = from_env(&c, &knobs[i], err);
         if (r)
             return r;
     }
     *cfg = c;
-    return check_cc(c.cc, "FGS_SIM_CC", err);
+    r = check_cc(c.cc, "FGS_SIM_CC", err);
+    return r ? r : check_mode(&c, "FGS_SIM_MODE", "FGS_SIM_THREADS", err);
 }
 
 static fgs_result check(const fgs_sim_config *cfg, fgs_error *err)
@@ -130,6 +143,8 @@ static fgs_result check(const fgs_sim_config *cfg, fgs_error *err)
     }
     if (!r)
         r = check_cc(cfg->cc, "fgs_sim_config.cc", err);
+    if (!r)
+        r = check_mode(cfg, "fgs_sim_config.mode", "threads", err);
     if (!r && cfg->allocator &&
         (!cfg->allocator->alloc || !cfg->allocator->release))
         r = fgs__fail(err, FGS_E_NULL,

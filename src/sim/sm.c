@@ -158,7 +158,10 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
  * registers come into the first cache anew; where there are clusters, their
  * blocks' turns are shorter.  How long a turn is and which block runs first in
  * it is drawn from the seed. */
-enum { TURN_PS = 1000 * FGS__SIM_PS_PER_NS };
+enum {
+    TURN_PS = 1000 * FGS__SIM_PS_PER_NS,
+    CHECK_PS = 40 * FGS__SIM_PS_PER_NS /* of mode check                      */
+};
 
 static void run_slots(struct fgs__sim_sm *sm, uint32_t first, uint64_t to)
 {
@@ -209,10 +212,11 @@ void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
                      uint64_t until)
 {
     uint64_t t = group[0]->now_ps, turn, *rng = &group[0]->rng;
-    uint64_t shortest = TURN_PS / (group[0]->dev->clusters ? 16 : 2);
+    uint64_t most = group[0]->cfg->mode ? CHECK_PS : TURN_PS;
+    uint64_t least = most / (group[0]->dev->clusters ? 16 : 2);
 
     while (t < until) {
-        turn = shortest + fgs__sim_random(rng) % TURN_PS;
+        turn = least + fgs__sim_random(rng) % most;
         for (uint32_t k = 0; k < count; k++)
             group[k]->now_ps = t;
         t = until - t > turn ? t + turn : until;

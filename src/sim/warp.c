@@ -101,7 +101,8 @@ void fgs__sim_warp_split(struct fgs__sim_warp *w, uint32_t lanes,
         s->mask = lanes;
         s->turn = w->turn;
         if (is_second_part(w, pc) &&
-            fgs__sim_random(&w->block->rng) % AHEAD == 0) {
+            fgs__sim_random(&w->block->rng) % (w->sm->cfg->mode ? 2 : AHEAD) ==
+                0) {
             s->turn = w->turn - 1;
             w->fair_ps = 0;
         }

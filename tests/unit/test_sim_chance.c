@@ -26,6 +26,33 @@ enum { SEEDS = 24, WORDS = 64 };
 
 static const char text[] = HEAD
     TICKETS("warps", "%w") TICKETS("blocks", "%b")
+    /* two warps add to a sum and see who was there before: changes counted */
+    ".visible .entry turns(.param .u64 p_out)\n{\n"
+    "    .shared .b32 last, changes;\n"
+    "    .reg .u64 %out;\n    .reg .u32 %t, %w, %l, %n, %v;\n"
+    "    .reg .pred %p, %q;\n"
+    "    ld.param.u64 %out, [p_out];\n"
+    "    mov.u32 %t, %tid.x;\n"
+    "    shr.u32 %w, %t, 5;\n"
+    "    and.b32 %l, %t, 31;\n"
+    "    st.shared.u32 [last], 0;\n"
+    "    st.shared.u32 [changes], 0;\n"
+    "    bar.sync 0;\n"
+    "    setp.ne.u32 %p, %l, 0;\n"
+    "    @%p bra L_end;\n"
+    "    mov.u32 %n, 2000;\n"
+    "L_again:\n"
+    "    atom.shared.exch.b32 %v, [last], %w;\n"
+    "    setp.ne.u32 %q, %v, %w;\n"
+    "    @%q red.shared.add.u32 [changes], 1;\n"
+    "    sub.u32 %n, %n, 1;\n"
+    "    setp.ne.u32 %p, %n, 0;\n"
+    "    @%p bra L_again;\n"
+    "L_end:\n"
+    "    bar.sync 0;\n"
+    "    ld.shared.u32 %v, [changes];\n"
+    "    st.global.u32 [%out], %v;\n"
+    "    ret;\n}\n"
     /* both sides of a branch store to one word */
     ".visible .entry lanes(.param .u64 p_out)\n{\n"
     "    .reg .u64 %out;\n    .reg .u32 %l;\n    .reg .pred %p;\n"
@@ -52,6 +79,8 @@ static const char text[] = HEAD
     "    st.global.u32 [%out+8], %never;\n"
     "    ret;\n}\n";
 
+static uint32_t mode;
+
 static void run(const char *name, uint64_t seed, uint32_t blocks,
                 uint32_t threads, uint32_t out[WORDS])
 {
@@ -62,7 +91,8 @@ static void run(const char *name, uint64_t seed, uint32_t blocks,
 
     cfg.seed = seed;
     cfg.sms = 1;
-    cfg.threads = 1;
+    cfg.threads = mode ? 0 : 1;
+    cfg.mode = mode;
     s = sim_open(&cfg, text);
     x = sim_alloc(WORDS * 4);
     OK(cuMemsetD8(x, 0, WORDS * 4));
@@ -115,6 +145,27 @@ static void what_nobody_wrote_is_drawn(void **state)
         expect_chance("contents", 1, 32, i, i);
 }
 
+static void turns_are_short_in_mode_check(void **state)
+{
+    uint32_t fast[WORDS], check[WORDS], again[WORDS];
+    fgs_sim_config cfg = sim_config();
+    fgs_error err;
+
+    (void)state;
+    run("turns", 1, 1, 64, fast);
+    mode = 1;
+    run("turns", 1, 1, 64, check);
+    run("turns", 1, 1, 64, again);
+    mode = 0;
+    assert_true(fast[0] > 0);
+    assert_true(check[0] > 4 * fast[0]);
+    assert_memory_equal(check, again, sizeof check);
+    cfg.mode = 1;
+    cfg.threads = 2;
+    assert_int_equal(fgs_sim_config_set(&cfg, &err), FGS_E_INVAL);
+    assert_non_null(strstr(err.text, "one host thread"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +173,7 @@ int main(void)
         cmocka_unit_test(order_of_blocks_is_drawn),
         cmocka_unit_test(order_of_lanes_that_part_is_drawn),
         cmocka_unit_test(what_nobody_wrote_is_drawn),
+        cmocka_unit_test(turns_are_short_in_mode_check),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
