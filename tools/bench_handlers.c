@@ -24,6 +24,9 @@ static const char regs[] =
 
 #define LOCKED  "a locked operation of the host for each lane"
 #define APART   "bytes that are no neighbours are read lane by lane"
+#define STRONG  "each lane's value is loaded at once, and by itself"
+#define FOUR    "it fills four registers"
+#define CHAIN   "a sum over the lanes and a locked operation of the host"
 #define CASES   "conversions that are rare go lane by lane"
 #define TABLE   "a table lookup in each lane, for the bits of a GPU"
 #define DIVIDES "vectors of the host do not divide integers"
@@ -66,15 +69,16 @@ static struct bench_handler handlers[] = {
     I("cvt.rn.f16x2.e5m2x2 %r4, %h0;") R("cvt.sat.u8.s32 %r4, %r2;", CASES)
     I("mov.b64 %d3, {%r0, %r2};") I("mov.b32 {%h3, %h4}, %r2;")
     I("copysign.f32 %f3, %f0, %f1;") I("testp.finite.f32 %p1, %f0;")
-    I("ld.global.u32 %r4, [%d8];") I("ld.relaxed.gpu.global.u32 %r4, [%d8];")
-    I("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%out];")
+    I("ld.global.u32 %r4, [%d8];")
+    R("ld.relaxed.gpu.global.u32 %r4, [%d8];", STRONG)
+    R("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%out];", FOUR)
     I("st.global.u32 [%d8], %r0;") I("st.shared.u32 [%r20], %r0;")
     I("ld.shared.u32 %r4, [%r20];") I("ld.shared.u32 %r4, [%r22];")
     I("ld.param.u32 %r4, [p_n];") I("ld.global.u8 %r4, [%d9];")
     R("ld.global.u8 %r4, [%d8];", APART)
     I("@%p0 add.u32 %r4, %r0, %r2;") I("@%p0 ld.global.u32 %r4, [%d8];")
     R("atom.global.add.u32 %r4, [%d8], 1;", LOCKED)
-    I("red.global.add.u32 [%out], 1;")
+    R("red.global.add.u32 [%out], 1;", CHAIN)
     R("atom.shared.cas.b32 %r4, [%r20], 0, 1;", LOCKED)
     R("atom.global.add.f32 %f3, [%d8], %f1;", LOCKED)
     I("shfl.sync.idx.b32 %r4, %r0, %r1, 31, -1;")
