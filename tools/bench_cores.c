@@ -9,21 +9,26 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { STEPS = 1 << 20 };
+enum { STEPS = 1 << 17, CHAINS = 8 };
 
 struct spin {
     uint64_t rounds, value;
 };
 
-/* A chain: nothing in a core that two threads could share fills up. */
+/* Chains that fill a core's multiplier: two threads of one core, which a
+ * machine may call two, take twice as long. */
 static void *spin(void *cookie)
 {
     struct spin *s = cookie;
-    uint64_t x = s->value | 1;
+    uint64_t x[CHAINS];
 
+    for (int k = 0; k < CHAINS; k++)
+        x[k] = s->value + (uint64_t)k;
     for (uint64_t n = s->rounds * STEPS; n; n--)
-        x = x * 6364136223846793005u + 1442695040888963407u;
-    s->value = x;
+        for (int k = 0; k < CHAINS; k++)
+            x[k] = x[k] * 6364136223846793005u + 1442695040888963407u;
+    for (int k = 0; k < CHAINS; k++)
+        s->value ^= x[k];
     return NULL;
 }
 
