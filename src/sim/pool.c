@@ -3,10 +3,20 @@
  * The scheduler thread opens an epoch, takes SMs itself and closes it; a
  * helper that comes in time takes SMs too.  Nobody waits for a helper that
  * has not come (it may not even have a core), only for one that is inside.
+ *
+ * Each takes its own SMs first, the same in each epoch: their registers are in
+ * its core's cache.  Then it takes what others have not come to.
+ *
+ * Epochs follow each other within microseconds, and a thread that sleeps is
+ * late by tens of them: where each has a core of its own, they spin a while
+ * before they sleep.
  */
 #include "sim/cluster.h"
 #include "sim/device.h"
 #include <sched.h>
+
+/* Pauses before a thread sleeps: some 50 us. */
+enum { SPINS = 1000 };
 
 struct fgs__sim_pool {
     struct fgs__sim_device *dev;
@@ -14,8 +24,9 @@ struct fgs__sim_pool {
     pthread_cond_t go, done;
     pthread_t *thread;
     uint32_t threads;          /* helpers                                    */
-    uint32_t inside;
-    uint64_t epoch;
+    uint32_t spins;            /* SPINS, or 0 = there are too few cores      */
+    atomic_uint inside;        /* these two are only written with the lock   */
+    atomic_uint epoch;
     bool open, quit;
     /* of the epoch */
     uint64_t until;
@@ -25,26 +36,45 @@ struct fgs__sim_pool {
     } *due;                    /* with something to do                       */
     uint32_t due_count;
     uint32_t *head;            /* of each SM's group                         */
-    atomic_uint next;
+    atomic_bool *taken;        /* of each of due[]                           */
+    atomic_uint helpers;       /* that have begun: their numbers             */
 };
 
-static void take(struct fgs__sim_pool *p)
+/* Run a group that nobody has taken. */
+static void take_one(struct fgs__sim_pool *p, uint32_t i)
 {
-    for (;;) {
-        uint32_t i =
-            atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-
-        if (i >= p->due_count)
-            return;
+    if (!atomic_exchange_explicit(&p->taken[i], true, memory_order_relaxed))
         fgs__sim_sm_run(&p->member[p->due[i].first], p->due[i].count,
                         p->until);
+}
+
+static void take(struct fgs__sim_pool *p, uint32_t who)
+{
+    uint32_t i;
+
+    for (i = 0; i < p->due_count; i++)
+        if (p->member[p->due[i].first]->id % (p->threads + 1) == who)
+            take_one(p, i);
+    for (i = 0; i < p->due_count; i++)
+        take_one(p, i);
+}
+
+/* Until `at` is another value than `v`, or it takes too long. */
+static void spin(const struct fgs__sim_pool *p, const atomic_uint *at,
+                 uint32_t v)
+{
+    for (uint32_t k = 0; k < p->spins; k++) {
+        if (atomic_load_explicit(at, memory_order_relaxed) != v)
+            return;
+        __builtin_ia32_pause();
     }
 }
 
 static void *helper(void *arg)
 {
     struct fgs__sim_pool *p = arg;
-    uint64_t seen = 0;
+    uint32_t who = atomic_fetch_add(&p->helpers, 1) + 1;
+    uint32_t seen = 0;
 
     pthread_mutex_lock(&p->lock);
     for (;;) {
@@ -55,10 +85,15 @@ static void *helper(void *arg)
         seen = p->epoch;
         p->inside++;
         pthread_mutex_unlock(&p->lock);
-        take(p);
+        take(p, who);
         pthread_mutex_lock(&p->lock);
         if (!--p->inside)
             pthread_cond_signal(&p->done);
+        if (p->quit || p->epoch != seen)
+            continue;
+        pthread_mutex_unlock(&p->lock);
+        spin(p, &p->epoch, seen);
+        pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -109,8 +144,10 @@ static void add_group(struct fgs__sim_pool *p, uint32_t head, uint32_t *at)
         if (!dev->clusters)
             break;
     }
-    if (due)
-        p->due[p->due_count++] = g;
+    if (!due)
+        return;
+    atomic_store_explicit(&p->taken[p->due_count], false, memory_order_relaxed);
+    p->due[p->due_count++] = g;
 }
 
 static void make_groups(struct fgs__sim_pool *p)
@@ -136,7 +173,6 @@ void fgs__sim_pool_epoch(struct fgs__sim_device *dev, uint64_t until)
 
     p->until = until;
     make_groups(p);
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     alone = !p->threads || p->due_count < 2;
     if (!alone) {
         pthread_mutex_lock(&p->lock);
@@ -145,10 +181,19 @@ void fgs__sim_pool_epoch(struct fgs__sim_device *dev, uint64_t until)
         pthread_cond_broadcast(&p->go);
         pthread_mutex_unlock(&p->lock);
     }
-    take(p);
+    take(p, 0);
     if (!alone) {
         pthread_mutex_lock(&p->lock);
         p->open = false;
+        while (p->inside && p->spins) {
+            uint32_t inside = p->inside;
+
+            pthread_mutex_unlock(&p->lock);
+            spin(p, &p->inside, inside);
+            pthread_mutex_lock(&p->lock);
+            if (p->inside == inside)
+                break;
+        }
         while (p->inside)
             pthread_cond_wait(&p->done, &p->lock);
         pthread_mutex_unlock(&p->lock);
@@ -186,11 +231,13 @@ bool fgs__sim_pool_make(struct fgs__sim_device *dev)
         want = dev->cfg.sms;
     p->dev = dev;
     p->threads = want - 1;
+    p->spins = want <= cores() ? SPINS : 0;
     p->due = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->due);
     p->member = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->member);
     p->head = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->head);
+    p->taken = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->taken);
     p->thread = fgs__alloc_array(a, want, sizeof *p->thread);
-    if (!p->due || !p->member || !p->head || !p->thread)
+    if (!p->due || !p->member || !p->head || !p->taken || !p->thread)
         goto free_arrays;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->go, NULL);
@@ -208,6 +255,7 @@ stop:
     pthread_mutex_destroy(&p->lock);
 free_arrays:
     fgs__free(a, p->thread);
+    fgs__free(a, p->taken);
     fgs__free(a, p->head);
     fgs__free(a, p->member);
     fgs__free(a, p->due);
@@ -224,6 +272,7 @@ void fgs__sim_pool_free(struct fgs__sim_device *dev)
     pthread_cond_destroy(&p->done);
     pthread_mutex_destroy(&p->lock);
     fgs__free(&dev->alloc, p->thread);
+    fgs__free(&dev->alloc, p->taken);
     fgs__free(&dev->alloc, p->head);
     fgs__free(&dev->alloc, p->member);
     fgs__free(&dev->alloc, p->due);
