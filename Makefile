@@ -457,7 +457,8 @@ sweep: $(B)/fgs
 	    python3 tests/ptx/sweep/sweep.py $(SWEEP_ARGS) $(SWEEP:%='%')
 
 sweep-declarations: $(B)/fgs
-	$(Q)TC='$(TC)' python3 tests/ptx/sweep/declarations.py
+	$(Q)FGS='$(abspath $(B)/fgs)' TC='$(TC)' \
+	    python3 tests/ptx/sweep/declarations.py
 
 # CUB's DeviceHistogram for `fgs bench histogram`, with the runtime inside; for
 # the machine code of CUB_ARCH.
@@ -561,6 +562,7 @@ help:
 	  printf '%-34s %s\n' "$$f" "$$t"; done
 
 .PHONY: all unit run example check check-gpu check-clients fuzz sweep \
+        sweep-declarations \
         fuzz-run fuzz-build afl afl-run afl-build \
         toolchain install uninstall clean help FORCE \
         test test-unit test-more test-thread test-gpu build-tests \

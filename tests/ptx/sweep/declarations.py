@@ -13,6 +13,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.abspath(HERE + '/../../..')
+FGS = os.environ.get('FGS', ROOT + '/build/fgs')
 BODY = '.reg .u32 %r; .reg .u64 %d; .reg .pred %p;\n'
 FRAME = {
     'text': '{}',
@@ -59,7 +60,7 @@ def ask(tools, path, text):
     a = run(command)
     if not a[0] and re.search('Unresolved|unified|Cannot take', a[1]):
         a = run(command + ['-c'])
-    return a, run([ROOT + '/build/fgs', 'check', path])
+    return a, run([FGS, 'check', path])
 
 
 def main():
