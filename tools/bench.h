@@ -145,9 +145,10 @@ bool bench_memory_row(const struct bench_asked *a, struct json *j);
 
 /* ------------------------------------------------------- bench_cores.c -- */
 
-/* By how much two host threads are faster than one, by the clock: the device
- * with the kernel of that name, and plain C, which has the cores that are
- * really there.  False = d says why. */
+/* By how much two host threads are faster than one, by the clock, medians of
+ * pieces in turn: the device with the kernel of that name, and plain C or, if
+ * the kernel's bound is that, memcpy, which have the cores that are really
+ * there.  False = d says why. */
 bool bench_cores_row(const struct bench_asked *a, const char *kernel,
                      double *device, double *host, struct bench_device *d);
 

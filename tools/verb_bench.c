@@ -304,23 +304,34 @@ static void run_launches(struct out *o)
     }
 }
 
+/* Blocks that compute, and blocks that wait for memory. */
 static void run_cores(struct out *o)
 {
-    struct bench_device d = {0};
-    double device = 0, host = 0;
+    static const struct {
+        const char *kernel, *peer, *json, *json_peer;
+    } rows[] = {
+        {"mix", "plain C", "two_threads_percent", "two_threads_of_c_percent"},
+        {"stream", "memcpy", "two_threads_stream_percent",
+         "two_threads_of_memcpy_percent"}
+    };
 
-    if (!bench_cores_row(o->a, "mix", &device, &host, &d)) {
-        failure("bench", "cores: %s: error %d: %s", d.what ? d.what : "thread",
-                d.code, d.log);
-        o->bad = true;
-    } else if (o->a->json) {
-        json_number(&o->j, "two_threads_percent", (uint64_t)(device * 100));
-        json_number(&o->j, "two_threads_of_c_percent",
-                    (uint64_t)(host * 100));
-    } else {
-        printf("cores      2 host threads are %.2f x one by the clock (mix); "
-               "two threads of plain C,\n           in turn with them: %.2f x "
-               "(%.0f cores allowed)\n", device, host, bench_cores());
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bench_device d = {0};
+        double device = 0, host = 0;
+
+        if (!bench_cores_row(o->a, rows[i].kernel, &device, &host, &d)) {
+            failure("bench", "cores: %s: error %d: %s",
+                    d.what ? d.what : "no memory or thread", d.code, d.log);
+            o->bad = true;
+        } else if (o->a->json) {
+            json_number(&o->j, rows[i].json, (uint64_t)(device * 100));
+            json_number(&o->j, rows[i].json_peer, (uint64_t)(host * 100));
+        } else {
+            printf("cores      2 host threads are %.2f x one by the clock (%s);"
+                   " of %s, in turn\n           with them, %.2f x "
+                   "(%.0f cores allowed)\n", device, rows[i].kernel,
+                   rows[i].peer, host, bench_cores());
+        }
     }
 }
 

@@ -87,9 +87,10 @@ bool fgs__sim_sms_make(struct fgs__sim_device *dev);
 void fgs__sim_sms_free(struct fgs__sim_device *dev);
 /* Nothing is left to do: give memory for blocks back. */
 void fgs__sim_sms_trim(struct fgs__sim_device *dev);
-/* Run the SMs of a group, which clusters join, up to device time `until`. */
-void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
-                     uint64_t until);
+/* Run the SMs of a group, which clusters join, for one turn of their blocks,
+ * at most up to device time `until`. */
+void fgs__sim_sm_turn(struct fgs__sim_sm *const *group, uint32_t count,
+                      uint64_t until, uint64_t mean_ps);
 void fgs__sim_sm_clear(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot);
 /* Free all blocks of a context. */
 void fgs__sim_sms_drop(struct fgs__sim_device *dev,

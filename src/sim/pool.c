@@ -1,73 +1,142 @@
 /* pool.c -- the threads that run the SMs of an epoch
  *
- * The scheduler thread opens an epoch, takes SMs itself and closes it; a
- * helper that comes in time takes SMs too.  Nobody waits for a helper that
- * has not come (it may not even have a core), only for one that is inside.
+ * The scheduler thread opens an epoch, runs SMs itself and closes it; a helper
+ * that comes in time runs SMs too.  Nobody waits for a helper that has not come
+ * (it may not even have a core), only for one that is inside.
  *
  * Each takes its own SMs first, the same in each epoch: their registers are in
- * its core's cache.  Then it takes what others have not come to.
+ * its core's cache.  Then it takes others' SMs that nobody has at the moment,
+ * each for one turn of its blocks: who is disturbed does less of the epoch, and
+ * keeps the others waiting for a turn at most.
  *
  * Epochs follow each other within microseconds, and a thread that sleeps is
  * late by tens of them: where each has a core of its own, they spin a while
- * before they sleep.
+ * before they sleep, and nobody takes the lock but to sleep and to wake.
  */
 #include "sim/cluster.h"
 #include "sim/device.h"
 #include <sched.h>
 
-/* Pauses before a thread sleeps: some 50 us. */
-enum { SPINS = 1000 };
+/* Pauses before a thread sleeps: some 100 us. */
+enum { SPINS = 2000 };
+
+/* Mean length of a turn.  Not too short: at each one the warps' registers come
+ * into the first cache anew. */
+enum {
+    TURN_PS = 1000 * FGS__SIM_PS_PER_NS,
+    CHECK_PS = 40 * FGS__SIM_PS_PER_NS /* of mode check                      */
+};
 
 struct fgs__sim_pool {
     struct fgs__sim_device *dev;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;      /* of go and done                             */
     pthread_cond_t go, done;
     pthread_t *thread;
     uint32_t threads;          /* helpers                                    */
     uint32_t spins;            /* SPINS, or 0 = there are too few cores      */
-    atomic_uint inside;        /* these two are only written with the lock   */
-    atomic_uint epoch;
-    bool open, quit;
+    uint64_t turn_ps;
+    atomic_uint epoch;         /* odd = open                                 */
+    atomic_uint inside;        /* helpers that may look at the epoch         */
+    atomic_uint asleep;        /* helpers that wait for go                   */
+    atomic_bool awaited;       /* the scheduler waits for done               */
+    atomic_bool quit;
     /* of the epoch */
     uint64_t until;
     struct fgs__sim_sm **member; /* all SMs, those of a group together       */
     struct group {
         uint32_t first, count;
+        atomic_bool taken;
+        atomic_uint_fast64_t at; /* device time that it has come to          */
     } *due;                    /* with something to do                       */
     uint32_t due_count;
     uint32_t *head;            /* of each SM's group                         */
-    atomic_bool *taken;        /* of each of due[]                           */
     atomic_uint helpers;       /* that have begun: their numbers             */
 };
 
-/* Run a group that nobody has taken. */
-static void take_one(struct fgs__sim_pool *p, uint32_t i)
+/* Of the groups that nobody has: of this thread's own the one that it has come
+ * furthest with, whose registers its cache holds; of all, the one furthest
+ * behind.  NULL = none. */
+static struct group *choose(const struct fgs__sim_pool *p, uint32_t who,
+                            bool own)
 {
-    if (!atomic_exchange_explicit(&p->taken[i], true, memory_order_relaxed))
-        fgs__sim_sm_run(&p->member[p->due[i].first], p->due[i].count,
-                        p->until);
+    struct group *best = NULL;
+    uint64_t best_at = 0;
+
+    for (uint32_t i = 0; i < p->due_count; i++) {
+        struct group *g = &p->due[i];
+        uint64_t at = atomic_load_explicit(&g->at, memory_order_relaxed);
+
+        if (own && p->member[g->first]->id % (p->threads + 1) != who)
+            continue;
+        if (at < p->until && (!best || (own ? at > best_at : at < best_at)) &&
+            !atomic_load_explicit(&g->taken, memory_order_relaxed)) {
+            best_at = at;
+            best = g;
+        }
+    }
+    return best;
 }
 
-static void take(struct fgs__sim_pool *p, uint32_t who)
+/* One turn, unless somebody was faster. */
+static void run_turn(struct fgs__sim_pool *p, struct group *g)
 {
-    uint32_t i;
+    struct fgs__sim_sm **sm = &p->member[g->first];
 
-    for (i = 0; i < p->due_count; i++)
-        if (p->member[p->due[i].first]->id % (p->threads + 1) == who)
-            take_one(p, i);
-    for (i = 0; i < p->due_count; i++)
-        take_one(p, i);
+    if (atomic_exchange_explicit(&g->taken, true, memory_order_acquire))
+        return;
+    if (sm[0]->now_ps < p->until)
+        fgs__sim_sm_turn(sm, g->count, p->until, p->turn_ps);
+    atomic_store_explicit(&g->at, sm[0]->now_ps, memory_order_relaxed);
+    atomic_store_explicit(&g->taken, false, memory_order_release);
 }
 
-/* Until `at` is another value than `v`, or it takes too long. */
-static void spin(const struct fgs__sim_pool *p, const atomic_uint *at,
-                 uint32_t v)
+static void run_turns(struct fgs__sim_pool *p, uint32_t who)
+{
+    struct group *g;
+
+    while ((g = choose(p, who, true)) || (g = choose(p, who, false)))
+        run_turn(p, g);
+}
+
+/* ----------------------------------------------------------------- helpers --
+ * Who enters and who closes each write one word and then read the other's, in
+ * one order for all: either the helper sees that the epoch is closed, or the
+ * scheduler sees that it is inside.  The same for who sleeps and who wakes. */
+
+static bool opened(const struct fgs__sim_pool *p, uint32_t seen)
+{
+    uint32_t epoch = atomic_load(&p->epoch);
+
+    return epoch & 1 && epoch != seen;
+}
+
+static void sleep_until_opened(struct fgs__sim_pool *p, uint32_t seen)
+{
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->asleep, 1);
+    while (!opened(p, seen) && !atomic_load(&p->quit))
+        pthread_cond_wait(&p->go, &p->lock);
+    atomic_fetch_sub(&p->asleep, 1);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void await_opened(struct fgs__sim_pool *p, uint32_t seen)
 {
     for (uint32_t k = 0; k < p->spins; k++) {
-        if (atomic_load_explicit(at, memory_order_relaxed) != v)
+        if (opened(p, seen) || atomic_load(&p->quit))
             return;
         __builtin_ia32_pause();
     }
+    sleep_until_opened(p, seen);
+}
+
+static void leave(struct fgs__sim_pool *p)
+{
+    if (atomic_fetch_sub(&p->inside, 1) != 1 || !atomic_load(&p->awaited))
+        return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_signal(&p->done);
+    pthread_mutex_unlock(&p->lock);
 }
 
 static void *helper(void *arg)
@@ -76,27 +145,38 @@ static void *helper(void *arg)
     uint32_t who = atomic_fetch_add(&p->helpers, 1) + 1;
     uint32_t seen = 0;
 
-    pthread_mutex_lock(&p->lock);
-    for (;;) {
-        while (!p->quit && (!p->open || p->epoch == seen))
-            pthread_cond_wait(&p->go, &p->lock);
-        if (p->quit)
-            break;
-        seen = p->epoch;
-        p->inside++;
-        pthread_mutex_unlock(&p->lock);
-        take(p, who);
-        pthread_mutex_lock(&p->lock);
-        if (!--p->inside)
-            pthread_cond_signal(&p->done);
-        if (p->quit || p->epoch != seen)
-            continue;
-        pthread_mutex_unlock(&p->lock);
-        spin(p, &p->epoch, seen);
-        pthread_mutex_lock(&p->lock);
+    while (await_opened(p, seen), !atomic_load(&p->quit)) {
+        atomic_fetch_add(&p->inside, 1);
+        seen = atomic_load(&p->epoch);
+        if (seen & 1)
+            run_turns(p, who);
+        leave(p);
     }
-    pthread_mutex_unlock(&p->lock);
     return NULL;
+}
+
+static void wake(struct fgs__sim_pool *p)
+{
+    if (!atomic_load(&p->asleep))
+        return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->go);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void await_all_left(struct fgs__sim_pool *p)
+{
+    for (uint32_t k = 0; k < p->spins; k++) {
+        if (!atomic_load(&p->inside))
+            return;
+        __builtin_ia32_pause();
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->awaited, true);
+    while (atomic_load(&p->inside))
+        pthread_cond_wait(&p->done, &p->lock);
+    atomic_store(&p->awaited, false);
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* ----------------------------------------------------------------- groups --
@@ -132,22 +212,26 @@ static void join_clusters(struct fgs__sim_pool *p)
 static void add_group(struct fgs__sim_pool *p, uint32_t head, uint32_t *at)
 {
     struct fgs__sim_device *dev = p->dev;
-    struct group g = { *at, 0 };
+    struct group *g = &p->due[p->due_count];
     bool due = false;
+
+    g->first = *at;
+    g->count = 0;
 
     for (uint32_t i = head; i < dev->cfg.sms; i++) {
         if (i != head && (!dev->clusters || head_of(p, i) != head))
             continue;
         p->member[(*at)++] = &dev->sm[i];
         due |= dev->sm[i].wake_ps < p->until;
-        g.count++;
+        g->count++;
         if (!dev->clusters)
             break;
     }
     if (!due)
         return;
-    atomic_store_explicit(&p->taken[p->due_count], false, memory_order_relaxed);
-    p->due[p->due_count++] = g;
+    atomic_store_explicit(&g->taken, false, memory_order_relaxed);
+    atomic_store_explicit(&g->at, dev->now_ps, memory_order_relaxed);
+    p->due_count++;
 }
 
 static void make_groups(struct fgs__sim_pool *p)
@@ -175,28 +259,13 @@ void fgs__sim_pool_epoch(struct fgs__sim_device *dev, uint64_t until)
     make_groups(p);
     alone = !p->threads || p->due_count < 2;
     if (!alone) {
-        pthread_mutex_lock(&p->lock);
-        p->open = true;
-        p->epoch++;
-        pthread_cond_broadcast(&p->go);
-        pthread_mutex_unlock(&p->lock);
+        atomic_fetch_add(&p->epoch, 1);
+        wake(p);
     }
-    take(p, 0);
+    run_turns(p, 0);
     if (!alone) {
-        pthread_mutex_lock(&p->lock);
-        p->open = false;
-        while (p->inside && p->spins) {
-            uint32_t inside = p->inside;
-
-            pthread_mutex_unlock(&p->lock);
-            spin(p, &p->inside, inside);
-            pthread_mutex_lock(&p->lock);
-            if (p->inside == inside)
-                break;
-        }
-        while (p->inside)
-            pthread_cond_wait(&p->done, &p->lock);
-        pthread_mutex_unlock(&p->lock);
+        atomic_fetch_add(&p->epoch, 1);
+        await_all_left(p);
     }
 }
 
@@ -211,7 +280,7 @@ static uint32_t cores(void)
 static void stop(struct fgs__sim_pool *p, uint32_t started)
 {
     pthread_mutex_lock(&p->lock);
-    p->quit = true;
+    atomic_store(&p->quit, true);
     pthread_cond_broadcast(&p->go);
     pthread_mutex_unlock(&p->lock);
     for (uint32_t i = 0; i < started; i++)
@@ -232,12 +301,12 @@ bool fgs__sim_pool_make(struct fgs__sim_device *dev)
     p->dev = dev;
     p->threads = want - 1;
     p->spins = want <= cores() ? SPINS : 0;
+    p->turn_ps = dev->cfg.mode ? CHECK_PS : TURN_PS;
     p->due = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->due);
     p->member = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->member);
     p->head = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->head);
-    p->taken = fgs__alloc_array(a, dev->cfg.sms, sizeof *p->taken);
     p->thread = fgs__alloc_array(a, want, sizeof *p->thread);
-    if (!p->due || !p->member || !p->head || !p->taken || !p->thread)
+    if (!p->due || !p->member || !p->head || !p->thread)
         goto free_arrays;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->go, NULL);
@@ -255,7 +324,6 @@ stop:
     pthread_mutex_destroy(&p->lock);
 free_arrays:
     fgs__free(a, p->thread);
-    fgs__free(a, p->taken);
     fgs__free(a, p->head);
     fgs__free(a, p->member);
     fgs__free(a, p->due);
@@ -272,7 +340,6 @@ void fgs__sim_pool_free(struct fgs__sim_device *dev)
     pthread_cond_destroy(&p->done);
     pthread_mutex_destroy(&p->lock);
     fgs__free(&dev->alloc, p->thread);
-    fgs__free(&dev->alloc, p->taken);
     fgs__free(&dev->alloc, p->head);
     fgs__free(&dev->alloc, p->member);
     fgs__free(&dev->alloc, p->due);

@@ -153,16 +153,6 @@ static void run_slot(struct fgs__sim_sm *sm, struct fgs__sim_slot *slot,
     }
 }
 
-/* The blocks take turns, so that they see each other's stores and share the
- * issue slots as resident blocks do.  Not too short: at each turn the warps'
- * registers come into the first cache anew; where there are clusters, their
- * blocks' turns are shorter.  How long a turn is and which block runs first in
- * it is drawn from the seed. */
-enum {
-    TURN_PS = 1000 * FGS__SIM_PS_PER_NS,
-    CHECK_PS = 40 * FGS__SIM_PS_PER_NS /* of mode check                      */
-};
-
 static void run_slots(struct fgs__sim_sm *sm, uint32_t first, uint64_t to)
 {
     uint32_t n = sm->cfg->sm_blocks;
@@ -208,23 +198,23 @@ static void set_wake(struct fgs__sim_sm *sm)
     sm->wake_ps = wake;
 }
 
-void fgs__sim_sm_run(struct fgs__sim_sm *const *group, uint32_t count,
-                     uint64_t until)
+/* The blocks take turns, so that they see each other's stores and share the
+ * issue slots as resident blocks do; where there are clusters, their blocks'
+ * turns are shorter.  How long a turn is and which block runs first in it is
+ * drawn from the seed. */
+void fgs__sim_sm_turn(struct fgs__sim_sm *const *group, uint32_t count,
+                      uint64_t until, uint64_t mean_ps)
 {
-    uint64_t t = group[0]->now_ps, turn, *rng = &group[0]->rng;
-    uint64_t most = group[0]->cfg->mode ? CHECK_PS : TURN_PS;
-    uint64_t least = most / (group[0]->dev->clusters ? 16 : 2);
+    uint64_t t = group[0]->now_ps, *rng = &group[0]->rng;
+    uint64_t least = mean_ps / (group[0]->dev->clusters ? 16 : 2);
+    uint64_t turn = least + fgs__sim_random(rng) % mean_ps;
 
-    while (t < until) {
-        turn = least + fgs__sim_random(rng) % most;
-        for (uint32_t k = 0; k < count; k++)
-            group[k]->now_ps = t;
-        t = until - t > turn ? t + turn : until;
-        run_turn(group, count, t, rng);
-    }
+    t = until - t > turn ? t + turn : until;
+    run_turn(group, count, t, rng);
     for (uint32_t k = 0; k < count; k++) {
-        group[k]->now_ps = until;
-        set_wake(group[k]);
+        group[k]->now_ps = t;
+        if (t == until)
+            set_wake(group[k]);
     }
 }
 

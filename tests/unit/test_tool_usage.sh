@@ -169,7 +169,7 @@ expect 2 'what is measured must be "sim"' bench
 expect 2 'what is measured must be "sim"' bench gpu
 expect 2 '--only: no row is named "dance"' bench sim --only dance
 expect 0 '^loop .* add, setp, bra' bench sim --only loop --ms 1 --repeat 1
-expect 0 '^cores .* two threads of plain C' bench sim --only cores --ms 1 --repeat 1
+expect 0 '^cores .*(mix); of plain C' bench sim --only cores --ms 1 --repeat 1
 FGS_SIM_SMS=1 expect 0 '^memory .* to [0-9.]* x the registers' \
     bench sim --only memory
 expect 0 '"launch_ns": [1-9]' bench sim --only launch --ms 1 --repeat 1 --json
