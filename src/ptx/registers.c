@@ -18,11 +18,18 @@
 
 enum { MOST = 256, LEAST = 24, OF_AN_SM = 65536 };
 
+/* More than an SM has registers for are all the same, whatever the text says:
+ * products of these do not overflow. */
 static uint64_t threads_of(const struct fgs__ptx_func *f)
 {
     const uint32_t *n = f->reqntid[0] ? f->reqntid : f->maxntid;
+    uint64_t threads = n[0];
 
-    return (uint64_t)n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+    for (int k = 1; k < 3; k++) {
+        threads = threads > OF_AN_SM ? OF_AN_SM : threads;
+        threads *= n[k] ? n[k] : 1;
+    }
+    return threads > OF_AN_SM ? OF_AN_SM : threads;
 }
 
 /* What .minnctapersm blocks leave a thread; 0 = it says nothing. */
