@@ -71,19 +71,19 @@ static CUresult kernel_op(struct fgs__sim_ctx *ctx, struct fgs__sim_op **op,
                           const CUDA_KERNEL_NODE_PARAMS_v1 *p, CUkernel kern,
                           const struct fgs__sim_node *n)
 {
-    struct fgs__sim_ask ask = { .policy = 0 };
+    const struct fgs__sim_op *was = n ? n->op : NULL;
     CUlaunchConfig c;
     CUfunction func;
 
     if (!p)
         return CUDA_ERROR_INVALID_VALUE;
-    if (n && n->op->kind == FGS__SIM_OP_KERNEL)
-        ask = n->op->u.kernel.ask;
+    if (was && was->kind != FGS__SIM_OP_KERNEL)
+        was = NULL;
     func = p->func ? p->func : (CUfunction)kern;
     c = (CUlaunchConfig){ p->gridDimX,  p->gridDimY,  p->gridDimZ,
                           p->blockDimX, p->blockDimY, p->blockDimZ,
                           p->sharedMemBytes, NULL, NULL, 0 };
-    return fgs__sim_kernel_op(op, ctx, &c, &ask, func, p->kernelParams,
+    return fgs__sim_kernel_op(op, ctx, &c, was, func, p->kernelParams,
                               p->extra);
 }
 

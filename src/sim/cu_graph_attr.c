@@ -64,13 +64,16 @@ CUresult fgs__sim_cuGraphKernelNodeGetAttribute(CUgraphNode node,
 }
 
 /* All blocks of a cooperative grid are resident at once (cu_launch.c). */
-static bool too_large(const struct fgs__sim_node *n)
+static CUresult check_size(const struct fgs__sim_node *n, bool cooperative)
 {
     const struct fgs__sim_grid *g = &n->op->u.kernel.grid;
     const fgs_sim_config *cfg = &n->graph->ctx->dev->cfg;
 
-    return g->blocks > (uint64_t)cfg->sms *
-        fgs__sim_fit(cfg, g->code, g->threads, g->shared_bytes);
+    return cooperative &&
+            g->blocks > (uint64_t)cfg->sms *
+                    fgs__sim_fit(cfg, g->code, g->threads, g->shared_bytes)
+        ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+        : CUDA_SUCCESS;
 }
 
 CUresult fgs__sim_cuGraphKernelNodeSetAttribute(
@@ -89,10 +92,12 @@ CUresult fgs__sim_cuGraphKernelNodeSetAttribute(
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
     v = *value;
     r = fgs__sim_attribute_check(&at, FGS__SIM_OF_NODE, attr, &v);
-    if (!r && at == FGS__SIM_ATTR_COOPERATIVE && v.cooperative && too_large(n))
-        r = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (!r && at == FGS__SIM_ATTR_COOPERATIVE)
+        r = check_size(n, v.cooperative);
     if (!r)
         r = fgs__sim_cluster_node_set(ctx, n, attr, &v);
+    if (!r && at == FGS__SIM_ATTR_COOPERATIVE)
+        n->op->u.kernel.cooperative = v.cooperative != 0;
     if (!r)
         keep(n, at, &v);
     return fgs__sim_leave(r);
@@ -110,8 +115,12 @@ CUresult fgs__sim_cuGraphKernelNodeCopyAttributes(CUgraphNode dst,
     from = fgs__sim_node_of(ctx, src);
     if (!from || from->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    r = fgs__sim_cluster_keep(ctx, to->op, from->op);
+    r = check_size(to, from->op->u.kernel.cooperative);
     if (!r)
+        r = fgs__sim_cluster_keep(ctx, to->op, from->op);
+    if (!r) {
+        to->op->u.kernel.cooperative = from->op->u.kernel.cooperative;
         memmove(to->attr, from->attr, sizeof to->attr);
+    }
     return fgs__sim_leave(r);
 }

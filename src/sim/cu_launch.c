@@ -452,18 +452,21 @@ CUresult fgs__sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(
 CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
                             const CUlaunchConfig *config,
-                            const struct fgs__sim_ask *ask, CUfunction func,
+                            const struct fgs__sim_op *was, CUfunction func,
                             void **params, void **extra)
 {
     struct launch l = {
         { config->gridDimX, config->gridDimY, config->gridDimZ },
         { config->blockDimX, config->blockDimY, config->blockDimZ },
-        .dynamic = config->sharedMemBytes,
-        .ask = *ask
+        .dynamic = config->sharedMemBytes
     };
     struct fgs__sim_func *f;
     CUresult r = fgs__sim_launched(ctx, func, &f);
 
+    if (was) {
+        l.ask = was->u.kernel.ask;
+        l.cooperative = was->u.kernel.cooperative;
+    }
     if (r)
         return r;
     if (fgs__sim_references_used(f))

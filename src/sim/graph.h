@@ -168,10 +168,11 @@ struct fgs__sim_stream *fgs__sim_lane_make(struct fgs__sim_ctx *ctx);
 /* An op for a node; the same entry points make those of streams. */
 struct fgs__sim_op *fgs__sim_op_copy(const struct fgs__sim_op *op,
                                      struct fgs__sim_stream *s);
+/* was: the op whose attributes hold, or NULL. */
 CUresult fgs__sim_kernel_op(struct fgs__sim_op **out,
                             struct fgs__sim_ctx *ctx,
                             const CUlaunchConfig *config,
-                            const struct fgs__sim_ask *ask, CUfunction func,
+                            const struct fgs__sim_op *was, CUfunction func,
                             void **params, void **extra);
 /* Attributes of a kernel node that `ask` holds, nothing is done about others;
  * is it one?  cu_cluster.c. */

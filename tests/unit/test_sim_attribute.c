@@ -9,6 +9,16 @@
     "    mov.u32 %r1, s_x;\n"                                   \
     "    st.shared.u32 [%r1], %r1;\n"                           \
     "    ret;\n}\n"
+/* Where cooperative groups count, 0 of a launch that is none of theirs. */
+#define COUNTER                                                 \
+    ".visible .entry counter(.param .u64 p_out)\n{\n"           \
+    "    .reg .u64 %a;\n    .reg .u32 %v, %w;\n"                \
+    "    ld.param.u64 %a, [p_out];\n"                           \
+    "    mov.u32 %v, %envreg1;\n"                               \
+    "    mov.u32 %w, %envreg2;\n"                               \
+    "    or.b32 %v, %v, %w;\n"                                  \
+    "    st.global.u32 [%a], %v;\n"                             \
+    "    ret;\n}\n"
 enum {
     BAD = CUDA_ERROR_INVALID_VALUE, NO = CUDA_ERROR_NOT_SUPPORTED,
     KIB = 1024, OPTIN = 227 * KIB, /* of an H200 */
@@ -39,7 +49,7 @@ static int setup(void **state)
     fgs_sim_config cfg = sim_config();
 
     (void)state;
-    s = sim_open(&cfg, HEAD OWN);
+    s = sim_open(&cfg, HEAD OWN COUNTER);
     own = sim_func(&s, "own");
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(cuGraphCreate(&graph, 0));
@@ -292,6 +302,59 @@ static void new_parameters_keep_the_mode_of_the_node(void **state)
     OK(cuCtxSynchronize());
 }
 
+/* Does the graph's node count as a cooperative launch when it runs? */
+static bool counts(CUdeviceptr out)
+{
+    CUgraphExec exec = NULL;
+    uint32_t v = 0;
+
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(&v, out, 4));
+    OK(cuGraphExecDestroy(exec));
+    return v != 0;
+}
+
+static void cooperative_node_runs_as_one(void **state)
+{
+    CUdeviceptr out = sim_alloc(4);
+    void *params[] = { &out };
+    CUgraphNodeParams p = { .type = CU_GRAPH_NODE_TYPE_KERNEL };
+    CUkernelNodeAttrValue v = { .cooperative = 1 };
+    CUgraphNode a, b, c;
+
+    (void)state;
+    p.u.kernel = (CUDA_KERNEL_NODE_PARAMS){ sim_func(&s, "counter"), 1, 1, 1,
+                                            1, 1, 1, 0, params, NULL, NULL,
+                                            NULL };
+    OK(cuGraphAddNode(&a, graph, NULL, 0, &p));
+    assert_false(counts(out));
+    OK(cuGraphKernelNodeSetAttribute(a, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+    assert_true(counts(out));
+    OK(cuGraphNodeSetParams(a, &p));
+    assert_true(counts(out));
+    OK(cuGraphDestroyNode(a));
+    /* Too large is so for a copy of the attribute, too, and for new sizes. */
+    OK(cuGraphAddNode(&a, graph, NULL, 0, &p));
+    OK(cuGraphAddNode(&b, graph, NULL, 0, &p));
+    OK(cuGraphKernelNodeSetAttribute(a, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+    p.u.kernel.gridDimX = 1 << 20;
+    CU(cuGraphNodeSetParams(a, &p), ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    OK(cuGraphAddNode(&c, graph, NULL, 0, &p));
+    CU(cuGraphKernelNodeCopyAttributes(c, a),
+       ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    OK(cuGraphDestroyNode(c));
+    OK(cuGraphDestroyNode(a));
+    assert_false(counts(out));
+    p.u.kernel.gridDimX = 1;
+    OK(cuGraphAddNode(&c, graph, NULL, 0, &p));
+    OK(cuGraphKernelNodeSetAttribute(c, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v));
+    OK(cuGraphKernelNodeCopyAttributes(b, c));
+    OK(cuGraphDestroyNode(c));
+    assert_true(counts(out));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -303,6 +366,7 @@ int main(void)
         T(mode_of_a_node_bounds_what_it_has),
         T(captured_launch_leaves_its_attributes_to_the_node),
         T(new_parameters_keep_the_mode_of_the_node),
+        T(cooperative_node_runs_as_one),
     };
 #undef T
 
