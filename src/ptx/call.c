@@ -59,7 +59,6 @@ static void parse_proto(struct fgs__parse *p, struct fgs__ptx_targets *t,
                         struct fgs__ptx_pos pos)
 {
     struct fgs__ptx_func *f = fgs__parse_alloc(p, sizeof *f);
-    uint32_t rets = 0;
 
     if (!f)
         return;
@@ -67,12 +66,8 @@ static void parse_proto(struct fgs__parse *p, struct fgs__ptx_targets *t,
     f->name = "prototype";
     f->pos = pos;
     if (p->tok.kind == '(')
-        fgs__func_params(p, FGS__PARAM_PROTO, &f->rets, &rets);
-    if (p->failed)
-        return;
-    if (rets > 1 && f->rets->kind == FGS__SYM_VAR)
-        fgs__parse_error(p, f->rets->pos, "a function has one .param result");
-    if (!fgs__parse_expect(p, '_', "'_'"))
+        fgs__func_results(p, FGS__PARAM_PROTO, f);
+    if (p->failed || !fgs__parse_expect(p, '_', "'_'"))
         return;
     if (p->tok.kind == '(')
         fgs__func_params(p, FGS__PARAM_PROTO, &f->params, &f->param_count);
@@ -205,59 +200,67 @@ bool fgs__call_parse(struct fgs__parse *p, struct fgs__ptx_insn *i)
 
 /* ------------------------------------------------------- call: checking -- */
 
-/* An argument against a parameter: a .param variable of the same size and at
- * least its alignment, a register that fits, or a constant. */
-static bool check_actual(struct fgs__check *c, const struct fgs__ptx_operand *o,
+/* A .param variable against a parameter. */
+static void check_variable(struct fgs__check *c,
+                           const struct fgs__ptx_operand *o,
+                           const struct fgs__ptx_sym *formal)
+{
+    bool var = formal->kind == FGS__SYM_VAR;
+    uint64_t bytes = var ? formal->bytes
+                         : fgs__ptx_types[formal->type].bits / 8;
+
+    if (o->sym->space != FGS__M_PARAM || !o->sym->frame || o->offset)
+        fgs__check_operand_error(c, o, "'%s' is no .param variable of the "
+                                 "caller", o->sym->name);
+    else if (o->sym->bytes != bytes && !fgs__ptx_unsized(formal))
+        fgs__check_operand_error(c, o, "'%s' has %llu bytes, parameter '%s' "
+                                 "has %llu", o->sym->name,
+                                 (unsigned long long)o->sym->bytes,
+                                 formal->name, (unsigned long long)bytes);
+    else if (var && !o->sym->dims != !formal->dims)
+        fgs__check_operand_error(c, o, "'%s' is %s array, parameter '%s' is %s",
+                                 o->sym->name, o->sym->dims ? "an" : "no",
+                                 formal->name, formal->dims ? "one" : "none");
+    else if (var && o->sym->align != formal->align)
+        fgs__check_operand_error(c, o, "'%s' is aligned to %u bytes, parameter "
+                                 "'%s' to %u", o->sym->name, o->sym->align,
+                                 formal->name, formal->align);
+}
+
+/* An argument against a parameter: a .param variable of the same size and
+ * alignment, a register that fits, or a constant. */
+static void check_actual(struct fgs__check *c, const struct fgs__ptx_operand *o,
                          const struct fgs__ptx_sym *formal, bool result)
 {
-    bool array = formal->kind == FGS__SYM_VAR &&
-        formal->bytes != fgs__ptx_types[formal->type].bits / 8;
+    bool array = formal->kind == FGS__SYM_VAR && formal->dims;
 
-    if (o->kind == FGS__O_SINK && result && !array)
-        return true;
-    if (o->kind == FGS__O_SYM && o->sym->kind == FGS__SYM_VAR) {
-        uint64_t bytes = formal->kind == FGS__SYM_VAR
-            ? formal->bytes : fgs__ptx_types[formal->type].bits / 8;
-
-        if (o->sym->space != FGS__M_PARAM || !o->sym->frame || o->offset)
-            fgs__check_operand_error(c, o, "'%s' is no .param variable of the "
-                                     "caller", o->sym->name);
-        else if (o->sym->bytes != bytes)
-            fgs__check_operand_error(c, o, "'%s' has %llu bytes, parameter "
-                                     "'%s' has %llu", o->sym->name,
-                                     (unsigned long long)o->sym->bytes,
-                                     formal->name, (unsigned long long)bytes);
-        else if (formal->kind == FGS__SYM_VAR && o->sym->align < formal->align)
-            fgs__check_operand_error(c, o, "'%s' is aligned to %u bytes, "
-                                     "parameter '%s' to %u", o->sym->name,
-                                     o->sym->align, formal->name,
-                                     formal->align);
-        return !c->p->failed;
-    }
-    if (array) {
+    if (o->kind == FGS__O_SYM && o->sym->kind == FGS__SYM_VAR)
+        check_variable(c, o, formal);
+    else if (array)
         fgs__check_operand_error(c, o, "parameter '%s' is an array: a .param "
                                  "variable expected", formal->name);
-        return false;
-    }
-    return fgs__check_value(c, o, formal->type,
-                            result ? FGS__USE_DEST : FGS__USE_SOURCE);
+    else if (o->kind != FGS__O_SINK || !result)
+        fgs__check_value(c, o, formal->type,
+                         result ? FGS__USE_DEST : FGS__USE_SOURCE);
 }
 
 static void check_actuals(struct fgs__check *c,
                           const struct fgs__ptx_operand *list,
                           const struct fgs__ptx_sym *formal, bool result)
 {
-    unsigned n = 0, want = 0;
+    unsigned n = 0, want = 0, least = 0;
 
-    for (const struct fgs__ptx_sym *v = formal; v; v = v->next)
+    for (const struct fgs__ptx_sym *v = formal; v; v = v->next) {
         want++;
-    if (want != list->children) {
+        least += !fgs__ptx_unsized(v);
+    }
+    if (list->children != want && list->children != least) {
         fgs__check_operand_error(c, list, "%u %s%s expected, not %u", want,
                                  result ? "result" : "argument",
                                  want == 1 ? "" : "s", list->children);
         return;
     }
-    for (; formal && !c->p->failed; formal = formal->next)
+    for (; n < list->children && !c->p->failed; formal = formal->next)
         check_actual(c, &list->child[n++], formal, result);
 }
 

@@ -377,8 +377,10 @@ struct fgs__ptx_sym *fgs__decl_param(struct fgs__parse *p,
     v->align = h.align;
     if (h.space && !size_of(p, v, dims, count))
         return NULL;
-    if (h.space && !v->bytes)
+    if (h.space && !v->bytes && entry)
         fgs__parse_error(p, pos, "parameter '%s' has no size", n->text);
+    else if (h.space && !v->bytes)
+        fgs__check_version(p, pos, 60, 30, 0, "a parameter without a size");
     if (p->failed)
         return NULL;
     if (!proto && n->single && n->single->scope == p->scope) {

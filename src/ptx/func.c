@@ -25,6 +25,9 @@ uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
         *end = v;
         end = &v->next;
         ++*count;
+        if (fgs__ptx_unsized(v) && p->tok.kind == ',')
+            fgs__parse_error(p, v->pos, "parameter '%s' has no size: only the "
+                             "last one of a function may have none", v->name);
         if (v->kind == FGS__SYM_VAR) {
             v->offset = fgs__align_up(bytes, v->align);
             bytes = v->offset + v->bytes;
@@ -32,6 +35,19 @@ uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
     } while (fgs__parse_accept(p, ','));
     fgs__parse_expect(p, ')', "',' or ')'");
     return bytes;
+}
+
+void fgs__func_results(struct fgs__parse *p, enum fgs__param_of of,
+                       struct fgs__ptx_func *f)
+{
+    uint32_t rets = 0;
+
+    fgs__func_params(p, of, &f->rets, &rets);
+    if (rets > 1 && f->rets->kind == FGS__SYM_VAR)
+        fgs__parse_error(p, f->rets->pos, "a function has one .param result");
+    else if (rets && fgs__ptx_unsized(f->rets))
+        fgs__parse_error(p, f->rets->pos, "result '%s' has no size",
+                         f->rets->name);
 }
 
 /* ---------------------------------------------------------------- body -- */
@@ -363,16 +379,13 @@ static void check_params(struct fgs__parse *p, const struct fgs__ptx_func *f)
 static void parse_head(struct fgs__parse *p, struct fgs__ptx_func *f,
                        struct fgs__tok *name)
 {
-    uint32_t rets = 0;
     bool directives = false;
 
     p->twice = NULL;
     if (!f->entry && fgs__parse_word(p)->directive == FGS__D_ATTRIBUTE)
         fgs__skip_attribute(p);
     if (!f->entry && p->tok.kind == '(')
-        fgs__func_params(p, FGS__PARAM_FUNC, &f->rets, &rets);
-    if (rets > 1 && f->rets->kind == FGS__SYM_VAR)
-        fgs__parse_error(p, f->rets->pos, "a function has one .param result");
+        fgs__func_results(p, FGS__PARAM_FUNC, f);
     *name = p->tok;
     f->pos = name->pos;
     if (p->failed || !fgs__parse_expect(p, FGS__TOK_NAME, "a function's name"))

@@ -16,6 +16,21 @@ static void place_params(struct fgs__ptx_func *f, struct fgs__ptx_sym *v)
     }
 }
 
+/* x[] lies behind the rest: each call adds what it passes. */
+static void place_unsized(struct fgs__ptx_func *f)
+{
+    struct fgs__ptx_sym *v = f->params;
+
+    while (v && !fgs__ptx_unsized(v))
+        v = v->next;
+    f->unsized = v;
+    if (!v)
+        return;
+    f->local_bytes = fgs__align_up(f->local_bytes, v->align > 16 ? v->align
+                                                                 : 16);
+    v->offset = f->local_bytes;
+}
+
 /* What calls need of the frame lies behind the .local variables. */
 static void place_call(struct fgs__ptx_func *f)
 {
@@ -36,6 +51,7 @@ static void place_call(struct fgs__ptx_func *f)
         return;
     place_params(f, f->params);
     place_params(f, f->rets);
+    place_unsized(f);
 }
 
 /* Offsets of what the function keeps in shared and local memory.  Dynamic

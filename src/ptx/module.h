@@ -140,6 +140,13 @@ struct fgs__ptx_sym {
     struct fgs__ptx_sym *next;     /* next of the same owner, in text order  */
 };
 
+/* A parameter x[]: the last of a function, which takes an array of any size or
+ * none (ISA, .func: unsized array parameter). */
+static inline bool fgs__ptx_unsized(const struct fgs__ptx_sym *v)
+{
+    return v->kind == FGS__SYM_VAR && !v->bytes;
+}
+
 /* ------------------------------------------------------- instructions -- */
 
 /* What stands behind a label instead of instructions: .branchtargets (labels),
@@ -224,6 +231,8 @@ struct fgs__ptx_func {
     uint64_t shared_bytes;     /* of .shared variables of the body           */
     uint32_t shared_align;
     uint64_t call_bytes;       /* of .param variables of the body            */
+    struct fgs__ptx_sym *unsized; /* the parameter x[], NULL = none: it begins
+                                  where the frame ends                       */
     uint64_t local_bytes;      /* the frame: .local variables, call_bytes and
                                   the .param parameters of a .func           */
     uint32_t frame_align;

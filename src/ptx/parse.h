@@ -184,6 +184,9 @@ void fgs__insn_parse(struct fgs__parse *p, const struct fgs__tok *guard,
 /* ( param, param ): appended to *list with offsets; bytes of .param ones. */
 uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
                           struct fgs__ptx_sym **list, uint32_t *count);
+/* The same for results, of f. */
+void fgs__func_results(struct fgs__parse *p, enum fgs__param_of of,
+                       struct fgs__ptx_func *f);
 /* How the parameters or results of two declarations differ, NULL = they are
  * the same but for their names. */
 const char *fgs__other_head(const struct fgs__ptx_func *a,

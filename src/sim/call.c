@@ -214,10 +214,12 @@ static bool fits(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                  const struct fgs__sim_call *c,
                  const struct fgs__sim_function *f)
 {
-    bool ok = c->args == f->params && c->rets == f->rets;
+    uint32_t least = f->params - (f->func->unsized != NULL);
+    bool ok = c->rets == f->rets && (c->args == f->params || c->args == least);
 
     for (uint32_t k = 0; ok && k < c->args; k++)
-        ok = c->passed[k].bytes == f->passed[k].bytes;
+        ok = c->passed[k].bytes == f->passed[k].bytes ||
+            f->passed[k].bytes == FGS__SIM_ANY_BYTES;
     for (uint32_t k = c->args; ok && k < c->args + c->rets; k++)
         ok = !c->passed[k].bytes || c->passed[k].bytes == f->passed[k].bytes;
     if (!ok)
@@ -226,6 +228,17 @@ static bool fits(struct fgs__sim_warp *w, const struct fgs__sim_insn *i,
                             "the call does not fit the parameters of '%s'",
                             f->func->name);
     return ok;
+}
+
+/* Where the function's own part of the stack ends. */
+static uint64_t end_of(const struct fgs__sim_call *c,
+                       const struct fgs__sim_function *f, uint64_t fp)
+{
+    uint64_t end = fp + f->frame_bytes;
+
+    if (f->func->unsized && c->args == f->params)
+        end += fgs__sim_align_up(c->passed[c->args - 1].bytes, 16);
+    return end;
 }
 
 static const struct fgs__sim_insn *enter(struct fgs__sim_warp *w,
@@ -245,14 +258,14 @@ static const struct fgs__sim_insn *enter(struct fgs__sim_warp *w,
         struct frame *frame = &s->frame[s->depth[l] * 32 + (uint32_t)l];
         uint64_t fp = fgs__sim_align_up(sps[l], f->frame_align);
 
-        if (fgs__sim_stack_overflow(w, i, l, fp + f->frame_bytes))
+        if (fgs__sim_stack_overflow(w, i, l, end_of(c, f, fp)))
             return NULL;
         *frame = (struct frame){ i, fps[l], sps[l], s->saved[l] };
         s->depth[l]++;
         pass(w, l, c->passed, fps[l], f->passed, fp, c->args, f,
              f->save_bytes ? save : NULL);
         fps[l] = fp;
-        sps[l] = fp + f->frame_bytes;
+        sps[l] = end_of(c, f, fp);
         for (uint32_t k = 0; k < f->addresses; k++) {
             const struct fgs__sim_address *a = &f->place[k];
 

@@ -17,8 +17,10 @@ enum { FGS__SIM_ARGS = 128 }; /* parameters, or results, of a function */
 /* A parameter, result or argument: in a frame, or a register or constant. */
 struct fgs__sim_passed {
     fgs__sim_ref ref;          /* NOREF = in the frame, or nowhere            */
-    uint32_t offset, bytes;    /* bytes 0 = `_`                               */
+    uint32_t offset, bytes;    /* bytes 0 = `_`, ANY = x[]                    */
 };
+
+enum { FGS__SIM_ANY_BYTES = INT32_MAX };
 
 /* A place that holds an address in the frame. */
 struct fgs__sim_address {

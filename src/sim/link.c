@@ -195,12 +195,16 @@ static void add_stack(struct graph *g)
         uint64_t most = 0;
 
         for (size_t e = 0; e < g->edges; e++) {
+            const struct fgs__ptx_func *caller = g->list[g->edge[e].caller];
             const struct fgs__sim_function *callee =
                 &c->function[g->list[g->edge[e].callee]->number];
+            uint64_t bytes = callee->stack_bytes;
 
-            if (g->list[g->edge[e].caller]->number == k &&
-                callee < &c->function[k] && callee->stack_bytes > most)
-                most = callee->stack_bytes;
+            /* What is passed to x[] is one of the caller's variables. */
+            if (callee->func->unsized)
+                bytes += fgs__sim_align_up(caller->call_bytes, 16);
+            if (caller->number == k && callee < &c->function[k] && bytes > most)
+                most = bytes;
         }
         c->function[k].stack_bytes += most;
     }

@@ -12,6 +12,8 @@ static bool place_formals(struct fgs__sim_decoder *d,
 
         *out = (struct fgs__sim_passed){ FGS__SIM_NOREF, (uint32_t)v->offset,
                                          (uint32_t)v->bytes };
+        if (fgs__ptx_unsized(v))
+            out->bytes = FGS__SIM_ANY_BYTES;
         if (v->kind == FGS__SYM_VAR)
             continue;
         if (v->vec || bits < 8) {
