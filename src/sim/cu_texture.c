@@ -165,12 +165,12 @@ static bool is_integer(unsigned format)
 
 /* Linear light whose bits are known: between planes, and between levels, an
  * H200 cuts sums in a way that 4 in 8192 do not follow here; a border that is
- * not 0 becomes bytes first. */
+ * not 0 becomes bytes first.  A row has a border in y, too (sample.c). */
 static bool srgb_known(const struct fgs__sim_texture *t)
 {
     bool border = false, color = false;
 
-    for (unsigned d = 0; d < t->dims; d++)
+    for (unsigned d = 0; d < t->dims || d < 2; d++)
         border |= t->tex.addressMode[d] == CU_TR_ADDRESS_MODE_BORDER;
     for (unsigned k = 0; k < t->channels; k++)
         color |= t->tex.borderColor[k] != 0;

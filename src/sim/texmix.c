@@ -154,6 +154,16 @@ static float bounded(float x, float least)
     return x > 1 ? 1 : x > least ? x : least; /* NaN is the least */
 }
 
+/* As so many steps: cut to four bits more than these have, and a half goes to
+ * 0, so that 0.5 is 127 of 255. */
+static uint32_t as_steps(float x, int least, int steps)
+{
+    double fine = 16.0 * (steps + 1), v = bounded(x, (float)least);
+    double n = ceil(floor(fabs(v) * fine) * steps / fine - 0.5);
+
+    return (uint32_t)(int32_t)(v < 0 ? -n : n);
+}
+
 /* A component of the border as the format has it: a float is cut to 16 bits,
  * an integer that stays one takes the low bits of the float's. */
 static uint32_t as_raw(const struct fgs__sim_texture *t, float x)
@@ -162,16 +172,13 @@ static uint32_t as_raw(const struct fgs__sim_texture *t, float x)
 
     switch (t->format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
-        return t->integer ? u & 0xff
-                          : (uint32_t)lrint((double)bounded(x, 0) * 255);
+        return t->integer ? u & 0xff : as_steps(x, 0, 255);
     case CU_AD_FORMAT_UNSIGNED_INT16:
-        return t->integer ? u & 0xffff
-                          : (uint32_t)lrint((double)bounded(x, 0) * 65535);
+        return t->integer ? u & 0xffff : as_steps(x, 0, 65535);
     case CU_AD_FORMAT_SIGNED_INT8:
-        return t->integer ? u : (uint32_t)lrint((double)bounded(x, -1) * 127);
+        return t->integer ? u : as_steps(x, -1, 127);
     case CU_AD_FORMAT_SIGNED_INT16:
-        return t->integer ? u
-                          : (uint32_t)lrint((double)bounded(x, -1) * 32767);
+        return t->integer ? u : as_steps(x, -1, 32767);
     case CU_AD_FORMAT_HALF: {
         uint32_t h = f16_of_float(x);
         float back = float_of_f16(h);

@@ -122,7 +122,59 @@ static void light_of_an_unknown_sum_is_refused(void **state)
     tex.borderColor[0] = 1;
     assert_int_equal(s.call.texture(&t, &res, &tex, NULL),
                      CUDA_ERROR_NOT_SUPPORTED);
+    tex.addressMode[1] = CU_TR_ADDRESS_MODE_BORDER; /* of a row, too */
+    tex.addressMode[0] = CU_TR_ADDRESS_MODE_CLAMP;
+    assert_int_equal(s.call.texture(&t, &res, &tex, NULL),
+                     CUDA_ERROR_NOT_SUPPORTED);
     unmake(&s, &c, &o);
+}
+
+/* The first border that an H200 reads as more than n steps; the float before
+ * it is n. */
+static const struct step {
+    unsigned format;
+    float unit, first;
+    int n;
+} steps[] = {
+    { U8, 255, 0x1.2p-9f, 0 },         { U8, 255, 0x1.fep-3f, 63 },
+    { U8, 255, 0x1.002p-1f, 127 },     { U8, 255, 0x1.ffp-1f, 254 },
+    { U16, 65535, 0x1.2p-17f, 0 },     { U16, 65535, 0x1.fffep-3f, 16383 },
+    { U16, 65535, 0x1.00002p-1f, 32767 }, { U16, 65535, 0x1.ffffp-1f, 65534 },
+    { S8, 127, 0x1.2p-8f, 0 },         { S8, 127, 0x1.004p-1f, 63 },
+    { S8, 127, 0x1.fep-1f, 126 },      { S8, 127, -0x1.004p-1f, 63 },
+    { S16, 32767, 0x1.2p-16f, 0 },     { S16, 32767, 0x1.00004p-1f, 16383 },
+    { S16, 32767, 0x1.fffep-1f, 32766 }, { S16, 32767, -0x1.fffep-1f, 32766 },
+};
+
+static int border_of(const struct step *step, float color)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = { 8, 0, 0, step->format, 1, 0 };
+    CUDA_RESOURCE_DESC res = { .resType = CU_RESOURCE_TYPE_ARRAY };
+    CUDA_TEXTURE_DESC tex = { .borderColor = { color } };
+    CUtexObject t;
+    CUarray a;
+    float got;
+
+    tex.addressMode[0] = CU_TR_ADDRESS_MODE_BORDER;
+    points[0] = 0x42c80000; /* 100 */
+    assert_int_equal(s.call.array(&a, &d), 0);
+    res.res.array.hArray = a;
+    assert_int_equal(s.call.texture(&t, &res, &tex, NULL), 0);
+    assert_int_equal(run(&s, T1, 1, t), 0);
+    memcpy(&got, s.got, sizeof got);
+    assert_int_equal(s.call.no_texture(t), 0);
+    assert_int_equal(s.call.no_array(a), 0);
+    return (int)lrintf(fabsf(got) * step->unit);
+}
+
+static void border_becomes_an_element_as_on_a_gpu(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        assert_int_equal(border_of(&steps[k], steps[k].first), steps[k].n + 1);
+        assert_int_equal(border_of(&steps[k], nextafterf(steps[k].first, 0)),
+                         steps[k].n);
+    }
 }
 
 /* 1.5f is 0x3fc00000: the bytes 0, 0, 0xc0, 0x3f. */
@@ -236,6 +288,7 @@ int main(void)
         cmocka_unit_test(all_bits_are_those_of_a_gpu),
         cmocka_unit_test(filtered_signed_bytes_are_near_the_text),
         cmocka_unit_test(light_of_an_unknown_sum_is_refused),
+        cmocka_unit_test(border_becomes_an_element_as_on_a_gpu),
         cmocka_unit_test(a_view_reads_elements_in_its_format),
         cmocka_unit_test(what_is_not_executed_is_not_loaded),
         cmocka_unit_test(descriptors_are_judged_as_by_a_gpu),
