@@ -11,6 +11,7 @@
  * stops again when nobody waits: then a run does not depend on how fast the
  * host enqueues, and can be repeated exactly.
  */
+#include "sim/advice.h"
 #include "sim/device.h"
 #include "sim/hostfn.h"
 #include "sim/isa.h"
@@ -318,6 +319,7 @@ void fgs__sim_device_halt(struct fgs__sim_device *dev)
     fgs__sim_vmm_free(dev);
     fgs__sim_mem_free(dev->mem);
     fgs__sim_pools_free(dev);
+    fgs__sim_advice_free(dev);
     fgs__sim_handles_free(&dev->handles, &a);
     conds_free(dev);
     fgs__free(&a, dev);

@@ -78,6 +78,8 @@ struct fgs__sim_device {
     struct fgs__sim_handles handles;
     struct fgs__sim_mempool *pools; /* made by the program, destroyed too    */
     struct fgs__sim_vmm *vmm;  /* handles and reservations: vmm.c            */
+    struct fgs__sim_advised *advice; /* of managed memory: advice.c          */
+    size_t advices, advice_cap;
     struct fgs__sim_user *users; /* objects that graphs hold: cu_user.c       */
     struct fgs__sim_ctx *ctxs;
     uint64_t graph_used, graph_high[2]; /* memory of graphs; used, reserved  */
