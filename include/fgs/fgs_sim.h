@@ -123,6 +123,7 @@ FGS_API const char *fgs_sim_last_fault(void);
  * lines is open.
  *
  * FGS_E_BUSY  there is a trace already
+ * FGS_E_SIZE  the path has 1024 bytes or more
  * FGS_E_FILE  the file cannot be written, or another process writes its trace
  *             there; at the end: something could not be written, and nothing
  *             was from there on

@@ -75,6 +75,4 @@ void fgs__sim_attribute_get(const struct fgs__sim_stream_attr *a,
         v->syncPolicy = CU_SYNC_POLICY_AUTO;
     if (at == FGS__SIM_ATTR_MEM_SYNC_DOMAIN_MAP)
         v->memSyncDomainMap.remote = 1;
-    if (at == FGS__SIM_ATTR_PREFERRED_SHARED_MEMORY_CARVEOUT)
-        v->sharedMemCarveout = (unsigned int)-1; /* the default */
 }

@@ -115,7 +115,8 @@ CUresult fgs__sim_cuGraphKernelNodeCopyAttributes(CUgraphNode dst,
     from = fgs__sim_node_of(ctx, src);
     if (!from || from->type != CU_GRAPH_NODE_TYPE_KERNEL)
         return fgs__sim_leave(CUDA_ERROR_INVALID_VALUE);
-    r = check_size(to, from->op->u.kernel.cooperative);
+    if (check_size(to, from->op->u.kernel.cooperative))
+        r = CUDA_ERROR_INVALID_VALUE; /* in an H200's driver's words */
     if (!r)
         r = fgs__sim_cluster_keep(ctx, to->op, from->op);
     if (!r) {
