@@ -12,10 +12,10 @@
  *           stand several times with different types.
  *   shape   operands in order, separated by blanks:
  *             role{v}{:type}{?{!}{condition}}
- *           v: a vector when the instruction has .v2 .v4 .v8; :type: this type
- *           instead of the instruction's first, :1 its second; :- address of
- *           which the opcode's rule checks the space; ?: optional, ?word or
- *           ?GROUP: there exactly when that modifier is, ?!: when it is not.
+ *           v: a vector with .v2 .v4 .v8; :type: this instead of the first of
+ *           the instruction, exact if not .bX (check_value.c), :1 its second,
+ *           :- address whose space the opcode's rule checks; ?: optional,
+ *           ?word or ?GROUP: when that modifier is there, ?!: when it is not.
  *           Roles:
  *             d  result register                D  may be wider than the type
  *             e  result register or _           w  result, doubled by .wide

@@ -37,10 +37,10 @@ void fgs__check_async(struct fgs__check *c)
         !fgs__check_addr(c, &o[1], FGS__M_GLOBAL) || !check_size(c, &o[2]))
         return;
     if (n == 4 && !is_pred(&o[3]) &&
-        (!fgs__check_value(c, &o[3], FGS__T_U32, FGS__USE_SOURCE) ||
+        (!fgs__check_value(c, &o[3], FGS__T_U32, FGS__USE_EXACT) ||
          !fgs__check_range(c, &o[3], 0, (int64_t)o[2].imm,
                            "the number of bytes read")))
         return;
     if (hint)
-        fgs__check_value(c, &o[n], FGS__T_B64, FGS__USE_SOURCE);
+        fgs__check_value(c, &o[n], FGS__T_U64, FGS__USE_EXACT);
 }

@@ -36,7 +36,7 @@ void fgs__check_bar_red(struct fgs__check *c)
     if (!fgs__check_value(c, &o[0], t, FGS__USE_DEST))
         return;
     for (unsigned k = 1; k + 1 < i->operands; k++)
-        if (!fgs__check_value(c, &o[k], FGS__T_U32, FGS__USE_SOURCE))
+        if (!fgs__check_value(c, &o[k], FGS__T_U32, FGS__USE_EXACT))
             return;
     if ((p->kind != FGS__O_REG || p->sym->type != FGS__T_PRED) &&
         p->kind != FGS__O_INT)

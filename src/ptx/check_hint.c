@@ -100,8 +100,6 @@ static bool check_small(struct fgs__check *c)
                                      "the whole");
         return true;
     case FGS__OP_POLICY_CVT:
-        if (o[1].kind == FGS__O_F32 || o[1].kind == FGS__O_F64)
-            fgs__check_operand_error(c, &o[1], "an integer expected");
         return true;
     default:
         return false;

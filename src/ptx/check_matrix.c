@@ -294,6 +294,19 @@ static bool check_scales(struct fgs__check *c, unsigned first, unsigned scales)
     return true;
 }
 
+/* PTX 6.3 brought .aligned of wmma, and since then it must be there; what was
+ * made for versions before has none. */
+static bool check_aligned(struct fgs__check *c)
+{
+    bool aligned = c->i->mod[FGS__G_ALIGNED] != 0;
+
+    if (aligned == (c->p->m->version >= 63))
+        return true;
+    fgs__check_error(c, aligned ? "'.aligned' needs PTX 6.3"
+                                : "needs .aligned since PTX 6.3");
+    return false;
+}
+
 void fgs__check_mma(struct fgs__check *c)
 {
     const struct fgs__ptx_insn *i = c->i;
@@ -302,6 +315,8 @@ void fgs__check_mma(struct fgs__check *c)
     unsigned lanes, scales, rest;
     bool shape;
 
+    if (i->op == FGS__OP_WMMA && !check_aligned(c))
+        return;
     p = fgs__product_find(i, &shape);
     fgs__product_types(i, type);
     if (!p && !shape)
@@ -344,6 +359,8 @@ void fgs__check_wmma(struct fgs__check *c)
     enum fgs__ptx_type t = (enum fgs__ptx_type)i->type[0];
     const struct fgs__product *p = fgs__product_part(i, which);
 
+    if (!check_aligned(c))
+        return;
     if (!p) {
         fgs__check_mod_error(c, FGS__G_SHAPE, "'.%s' does not go with type .%s",
                              fgs__mods[i->mod[FGS__G_SHAPE]].word,

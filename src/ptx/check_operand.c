@@ -32,8 +32,14 @@ static bool check_pred_source(struct fgs__check *c,
 
 /* p|q in its variants; `first` checks what stands before the bar. */
 static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
-                       char role, enum fgs__ptx_type t)
+                       char role, enum fgs__ptx_type t, unsigned use)
 {
+    if (o->kind == FGS__O_PAIR && o->child[0].kind == FGS__O_REG &&
+        o->child[0].sym->vec) {
+        fgs__check_operand_error(c, o, "a component of a vector cannot stand "
+                                 "before |");
+        return false;
+    }
     if (o->kind != FGS__O_PAIR) {
         if (role == 'E') {
             fgs__check_operand_error(c, o, "result|predicate expected");
@@ -41,9 +47,8 @@ static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
         }
         if (role == 'Q' || role == 'V')
             return role == 'V'
-                ? fgs__check_value(c, o, FGS__T_B32,
-                                   FGS__USE_DEST | FGS__USE_SINK)
-                : fgs__check_value(c, o, t, FGS__USE_DEST);
+                ? fgs__check_value(c, o, t, use | FGS__USE_SINK)
+                : fgs__check_value(c, o, t, use);
         return check_pred(c, o, role == 'P');
     }
     switch (role) {
@@ -54,15 +59,13 @@ static bool check_pair(struct fgs__check *c, const struct fgs__ptx_operand *o,
         return check_pred(c, &o->child[0], false) &&
             check_pred(c, &o->child[1], true);
     case 'Q':
-        return fgs__check_value(c, &o->child[0], t, FGS__USE_DEST) &&
+        return fgs__check_value(c, &o->child[0], t, use) &&
             check_pred(c, &o->child[1], true);
     case 'V':
-        return fgs__check_value(c, &o->child[0], FGS__T_B32,
-                                FGS__USE_DEST | FGS__USE_SINK) &&
+        return fgs__check_value(c, &o->child[0], t, use | FGS__USE_SINK) &&
             check_pred(c, &o->child[1], true);
     default:
-        return fgs__check_value(c, &o->child[0], FGS__T_B32,
-                                FGS__USE_DEST | FGS__USE_SINK) &&
+        return fgs__check_value(c, &o->child[0], t, use | FGS__USE_SINK) &&
             check_pred(c, &o->child[1], false);
     }
 }
@@ -128,6 +131,15 @@ static bool check_immediate(struct fgs__check *c,
     return false;
 }
 
+/* Fixed by the opcode, and not as any register of so many bits; or of redux,
+ * but for floats. */
+static bool is_exact(const struct fgs__check *c, const struct fgs__row_arg *a)
+{
+    if (c->i->op == FGS__OP_REDUX && c->i->type[0] != FGS__T_F32)
+        return true;
+    return a->type && fgs__ptx_types[a->type].kind != FGS__K_BITS;
+}
+
 static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
                       const struct fgs__ptx_operand *o)
 {
@@ -144,7 +156,12 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
         { 'r', FGS__USE_DEST },
     };
     enum fgs__ptx_type t = a->type ? a->type : c->i->type[a->index];
+    unsigned exact = is_exact(c, a) ? FGS__USE_EXACT : 0;
+    bool narrow = o->kind == FGS__O_REG &&
+        fgs__ptx_types[o->sym->type].bits == 32;
 
+    if (exact && t == FGS__T_B32)
+        t = FGS__T_U32;
     switch (a->role) {
     case 'k':
     case 'n':
@@ -168,15 +185,14 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
     case 'p':
         return check_pred(c, o, false);
     case 'A':
-        return fgs__check_value(c, o, o->kind == FGS__O_REG &&
-                                fgs__ptx_types[o->sym->type].bits == 32
-                                ? FGS__T_U32 : FGS__T_U64, FGS__USE_SOURCE);
+        return fgs__check_value(c, o, narrow ? FGS__T_U32 : FGS__T_U64,
+                                narrow ? FGS__USE_EXACT : FGS__USE_SOURCE);
     case 'P':
     case 'Q':
     case 'V':
     case 'E':
     case 'W':
-        return check_pair(c, o, a->role, t);
+        return check_pair(c, o, a->role, t, FGS__USE_DEST | exact);
     case 'c':
         return check_pred_source(c, o);
     case 'a':
@@ -194,7 +210,7 @@ static bool check_arg(struct fgs__check *c, const struct fgs__row_arg *a,
         if (values[k].role == a->role)
             return a->vec && c->i->mod[FGS__G_VEC]
                 ? check_vector(c, o, t, values[k].use)
-                : fgs__check_value(c, o, t, values[k].use);
+                : fgs__check_value(c, o, t, values[k].use | exact);
     }
     return true;
 }
@@ -225,6 +241,36 @@ static void drop_sink(struct fgs__ptx_operand *o)
 {
     if (o->kind == FGS__O_PAIR && o->child[1].kind == FGS__O_SINK)
         *o = o->child[0];
+}
+
+/* The assembler makes these of texts of its own, which read names alone. */
+static bool is_text(const struct fgs__ptx_insn *i)
+{
+    unsigned round = i->mod[FGS__G_ROUND];
+    bool directed = round == FGS__M_RZ || round == FGS__M_RM ||
+        round == FGS__M_RP;
+    const struct fgs__ptx_type_info *t = &fgs__ptx_types[i->type[0]];
+
+    if (t->kind != FGS__K_FLOAT)
+        return (i->op == FGS__OP_DIV || i->op == FGS__OP_REM) && t->bits == 64;
+    return directed && (i->op == FGS__OP_DIV ||
+                        (t->bits == 64 && (i->op == FGS__OP_RCP ||
+                                           i->op == FGS__OP_SQRT)));
+}
+
+static void check_text_operands(struct fgs__check *c)
+{
+    if (!is_text(c->i))
+        return;
+    for (unsigned k = 0; k < c->i->operands; k++) {
+        const struct fgs__ptx_operand *o = &c->i->operand[k];
+
+        if (fgs__is_sum(o) || (o->kind == FGS__O_REG && o->sym->vec)) {
+            fgs__check_operand_error(c, o, "a sum or component must be moved "
+                                     "to a register");
+            return;
+        }
+    }
 }
 
 void fgs__check_operands(struct fgs__check *c)
@@ -259,4 +305,5 @@ void fgs__check_operands(struct fgs__check *c)
         if (!check_arg(c, a, &i->operand[n++]))
             return;
     }
+    check_text_operands(c);
 }

@@ -205,7 +205,7 @@ static bool check_rest(struct fgs__check *c, unsigned at)
                                   FGS__USE_SOURCE))
         return false;
     return !i->mod[FGS__G_CACHE_HINT] ||
-        fgs__check_value(c, &i->operand[at], FGS__T_B64, FGS__USE_SOURCE);
+        fgs__check_value(c, &i->operand[at], FGS__T_U64, FGS__USE_EXACT);
 }
 
 /* ---------------------------------------------------------- targets -- */

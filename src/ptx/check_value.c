@@ -3,7 +3,9 @@
  * What goes together (ISA 9.4 tables 28 and 29, tried with the assembler): .bX
  * takes any register of its size; integers take integer and .bX registers;
  * floats take their own type and .bX.  In ld, st and cvt the register may be
- * wider.  A floating literal is .f32 or .f64 data; an arithmetic instruction
+ * wider.  What an opcode fixes itself, counts and masks of lanes, .u32 in a
+ * shape, is exact: no .f16x2, nothing wider in a sum, no address of 64 bits.
+ * A floating literal is .f32 or .f64 data; an arithmetic instruction
  * on floats converts it.
  */
 #include "ptx/parse.h"
@@ -42,7 +44,8 @@ static bool check_reg(struct fgs__check *c, const struct fgs__ptx_operand *o,
                                  s->name);
         return false;
     }
-    if (fgs__check_fits(s->type, t, use & FGS__USE_WIDE))
+    if (fgs__check_fits(s->type, t, use & FGS__USE_WIDE) &&
+        !(use & FGS__USE_EXACT && s->type == FGS__T_F16X2))
         return true;
     fgs__check_operand_error(c, o, "register '%s' is .%s, %s.%s is needed",
                              s->name, fgs__ptx_types[s->type].word,
@@ -52,15 +55,20 @@ static bool check_reg(struct fgs__check *c, const struct fgs__ptx_operand *o,
 }
 
 /* Register + constant, which insn.c makes an instruction of: the register is
- * an integer whatever the type is, and not narrower than it, else the upper
- * bits would be nobody's (as the assembler has them). */
+ * an integer whatever the type is, or .bX where that is a float, and not
+ * narrower than it, else the upper bits would be nobody's (as the assembler
+ * has them). */
 static bool check_sum(struct fgs__check *c, const struct fgs__ptx_operand *o,
-                      enum fgs__ptx_type t)
+                      enum fgs__ptx_type t, unsigned use)
 {
     const struct fgs__ptx_type_info *r = &fgs__ptx_types[o->sym->type];
     unsigned bits = fgs__ptx_types[t].bits;
+    bool other = use & FGS__USE_EXACT &&
+        (r->bits != bits || o->sym->type == FGS__T_F16X2);
 
-    if (o->comp || o->neg || r->kind == FGS__K_PRED ||
+    if (fgs__ptx_types[t].kind == FGS__K_FLOAT && r->kind != FGS__K_BITS)
+        other = true;
+    if (other || o->comp || o->neg || r->kind == FGS__K_PRED ||
         r->kind == FGS__K_FLOAT || r->bits < bits || bits < 16 || bits > 64 ||
         !fgs__sum_note(c, o, t)) {
         fgs__check_operand_error(c, o, "'%s' plus a constant cannot be .%s",
@@ -73,16 +81,17 @@ static bool check_sum(struct fgs__check *c, const struct fgs__ptx_operand *o,
 /* A variable's address + constant is a source of integers; the upper bits of
  * one in a window would be nobody's. */
 static bool check_sym(struct fgs__check *c, const struct fgs__ptx_operand *o,
-                      enum fgs__ptx_type t)
+                      enum fgs__ptx_type t, unsigned use)
 {
     const struct fgs__ptx_type_info *i = &fgs__ptx_types[t];
+    unsigned exact = use & FGS__USE_EXACT ? 32 : 0;
     bool small = o->sym->kind == FGS__SYM_VAR &&
         o->sym->space != FGS__M_GLOBAL && o->sym->space != FGS__M_CONST;
 
     if (fgs__is_sum(o) && o->sym->kind == FGS__SYM_VAR &&
         i->kind != FGS__K_FLOAT && i->kind != FGS__K_PRED &&
         i->kind != FGS__K_PACK && i->bits >= 16 &&
-        i->bits <= (small ? 32 : 64))
+        i->bits <= (small ? 32 : 64) && (!exact || i->bits == exact))
         return true;
     fgs__check_operand_error(c, o, "an address must be moved to a register "
                              "first");
@@ -165,7 +174,8 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
     }
     switch (o->kind) {
     case FGS__O_REG:
-        return fgs__is_sum(o) ? check_sum(c, o, t) : check_reg(c, o, t, use);
+        return fgs__is_sum(o) ? check_sum(c, o, t, use)
+                              : check_reg(c, o, t, use);
     case FGS__O_INT:
         return check_int(c, o, t);
     case FGS__O_F32:
@@ -174,7 +184,7 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
     case FGS__O_SREG:
         return check_sreg(c, o, t, use);
     case FGS__O_SYM:
-        return check_sym(c, o, t);
+        return check_sym(c, o, t, use);
     case FGS__O_SINK:
         why = "_ is no source";
         break;

@@ -51,6 +51,11 @@ static bool check_source(struct fgs__check *c, const struct fgs__ptx_operand *o)
                                  "to a register first");
         return false;
     }
+    if (o->kind == FGS__O_SYM && o != &c->i->operand[3]) {
+        fgs__check_operand_error(c, o, "an address must be moved to a register "
+                                 "first");
+        return false;
+    }
     plain.neg = o->kind == FGS__O_REG ? false : o->neg;
     return fgs__check_value(c, &plain, FGS__T_U32, FGS__USE_SOURCE);
 }

@@ -330,6 +330,11 @@ static bool parse_plain(struct fgs__parse *p, struct fgs__ptx_operand *o,
         fgs__parse_error(p, p->tok.pos, "operands are nested too deeply");
         return false;
     case '!':
+        if (p->video) {
+            fgs__parse_error(p, p->tok.pos, "'!' is for predicates, there are "
+                             "none here");
+            return false;
+        }
         return parse_not(p, o, strict);
     case FGS__TOK_NAME:
         return parse_name(p, o, label, strict) &&

@@ -305,7 +305,8 @@ void fgs__check_operand_error(struct fgs__check *c,
                               ...) __attribute__((format(printf, 3, 4)));
 /* Register or immediate against a type: the result's place, or a source. */
 enum fgs__use { FGS__USE_SOURCE = 0, FGS__USE_DEST = 1, FGS__USE_WIDE = 2,
-                FGS__USE_SREG = 4, FGS__USE_SINK = 8 };
+                FGS__USE_SREG = 4, FGS__USE_SINK = 8,
+                FGS__USE_EXACT = 16 /* see check_value.c */ };
 bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
                       enum fgs__ptx_type t, unsigned use);
 /* Does a register of type `reg` take values of type `t`? */
