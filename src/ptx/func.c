@@ -26,8 +26,8 @@ uint64_t fgs__func_params(struct fgs__parse *p, enum fgs__param_of of,
         end = &v->next;
         ++*count;
         if (fgs__ptx_unsized(v) && p->tok.kind == ',')
-            fgs__parse_error(p, v->pos, "parameter '%s' has no size: only the "
-                             "last one of a function may have none", v->name);
+            fgs__parse_error(p, v->pos, "parameter '%s' has no size and is "
+                             "not the last one", v->name);
         if (v->kind == FGS__SYM_VAR) {
             v->offset = fgs__align_up(bytes, v->align);
             bytes = v->offset + v->bytes;
