@@ -231,13 +231,18 @@ static bool check_four(struct fgs__check *c, const struct fgs__ptx_operand *o)
     return true;
 }
 
-/* Random bits, or a scale: a register only. */
+/* Random bits, in .b32 alone (as the assembler has it), or a scale: a register
+ * only. */
 static void check_extra(struct fgs__check *c, const struct fgs__ptx_operand *o)
 {
     unsigned scaled = c->i->mod[FGS__G_SCALED];
 
     if (o->kind != FGS__O_REG)
         fgs__check_operand_error(c, o, "a register expected");
+    else if (!scaled && o->sym->type != FGS__T_B32)
+        fgs__check_operand_error(c, o, "register '%s' is .%s, random bits "
+                                 "need .b32", o->sym->name,
+                                 fgs__ptx_types[o->sym->type].word);
     else
         fgs__check_value(c, o, scaled == FGS__M_SCALED_N1 ? FGS__T_B8
                          : scaled ? FGS__T_B16 : FGS__T_B32, FGS__USE_SOURCE);

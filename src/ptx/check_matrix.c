@@ -3,8 +3,46 @@
 #include "ptx/parse.h"
 #include "base/compat.h"
 
-/* {r, r ...}: exactly `n` registers of type `t`; sources may be constants
- * when there are several (as the assembler has it). */
+/* What a register of a fragment holds, of elements of type `t`: those of 8 bits
+ * and less stand in any register of 32 bits, pairs of .f16 in .f16x2 or bits,
+ * .bf16 and .tf32 in bits alone (as the assembler has it). */
+static enum fgs__ptx_type held_as(enum fgs__ptx_type t)
+{
+    switch (t) {
+    case FGS__T_F16:
+        return FGS__T_F16X2;
+    case FGS__T_BF16:
+        return FGS__T_BF16X2;
+    case FGS__T_F32:
+    case FGS__T_F64:
+    case FGS__T_S32:
+    case FGS__T_TF32:
+        return t;
+    default:
+        return FGS__T_B32;
+    }
+}
+
+static bool check_held(struct fgs__check *c, const struct fgs__ptx_operand *o,
+                       enum fgs__ptx_type t)
+{
+    enum fgs__ptx_type as = held_as(t);
+
+    if (o->kind != FGS__O_REG ||
+        (fgs__check_fits(o->sym->type, as, false) &&
+         (t != FGS__T_S32 || o->sym->type != FGS__T_F16X2)))
+        return true;
+    fgs__check_operand_error(c, o, "register '%s' is .%s, .%s needs .%s",
+                             o->sym->name,
+                             fgs__ptx_types[o->sym->type].word,
+                             fgs__ptx_types[t].word,
+                             as == FGS__T_BF16X2 || as == FGS__T_TF32
+                                 ? "b32" : fgs__ptx_types[as].word);
+    return false;
+}
+
+/* {r, r ...}: exactly `n` registers for elements of type `t`; sources may be
+ * constants when there are several (as the assembler has it). */
 static bool check_fragment(struct fgs__check *c,
                            const struct fgs__ptx_operand *o, unsigned n,
                            enum fgs__ptx_type t, bool dest)
@@ -27,7 +65,9 @@ static bool check_fragment(struct fgs__check *c,
                                      "moved to a register first");
             return false;
         }
-        if (!fgs__check_value(c, &o->child[k], t, use))
+        if (!fgs__check_value(c, &o->child[k], t == FGS__T_F64
+                              ? FGS__T_F64 : FGS__T_B32, use) ||
+            !check_held(c, &o->child[k], t))
             return false;
     }
     return true;
@@ -341,8 +381,8 @@ void fgs__check_mma(struct fgs__check *c)
         enum fgs__ptx_type t = (enum fgs__ptx_type)type[k];
 
         if (!check_fragment(c, &i->operand[k],
-                            fgs__product_regs(p, (enum fgs__matrix)k, t),
-                            t == FGS__T_F64 ? FGS__T_F64 : FGS__T_B32, !k))
+                            fgs__product_regs(p, (enum fgs__matrix)k, t), t,
+                            !k))
             return;
     }
 }
@@ -382,7 +422,7 @@ void fgs__check_wmma(struct fgs__check *c)
     if (fgs__check_addr(c, &i->operand[!store],
                         (enum fgs__ptx_mod)i->space[0]) &&
         check_fragment(c, &i->operand[!!store], fgs__product_regs(p, which, t),
-                       t == FGS__T_F64 ? FGS__T_F64 : FGS__T_B32, !store) &&
+                       t, !store) &&
         i->operands == 3)
         fgs__check_value(c, &i->operand[2], FGS__T_U32, FGS__USE_SOURCE);
 }
