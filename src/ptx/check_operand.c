@@ -93,6 +93,9 @@ static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
 {
     unsigned n = c->i->mod[FGS__G_VEC] == FGS__M_V2 ? 2
         : c->i->mod[FGS__G_VEC] == FGS__M_V4 ? 4 : 8;
+    /* What _ stands for is not loaded; nor stored, of 256 bits. */
+    bool sinks = use & FGS__USE_DEST ||
+        (c->i->op == FGS__OP_ST && fgs__ptx_types[t].bits * n == 256);
 
     if (o->kind == FGS__O_SINK && use & FGS__USE_SINK)
         return true;
@@ -100,7 +103,7 @@ static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
         fgs__check_operand_error(c, o, "a vector of %u expected", n);
         return false;
     }
-    if (use & FGS__USE_DEST && all_sinks(o)) {
+    if (sinks && all_sinks(o)) {
         fgs__check_operand_error(c, o, use & FGS__USE_SINK
                                  ? "write _ instead of a vector of them"
                                  : "a vector of nothing but _");
@@ -108,7 +111,7 @@ static bool check_vector(struct fgs__check *c, const struct fgs__ptx_operand *o,
     }
     for (unsigned k = 0; k < n; k++) {
         if (!fgs__check_value(c, &o->child[k], t,
-                              use | (use & FGS__USE_DEST ? FGS__USE_SINK : 0)))
+                              use | (sinks ? FGS__USE_SINK : 0)))
             return false;
     }
     return true;

@@ -186,6 +186,8 @@ bool fgs__check_value(struct fgs__check *c, const struct fgs__ptx_operand *o,
     case FGS__O_SYM:
         return check_sym(c, o, t, use);
     case FGS__O_SINK:
+        if (use & FGS__USE_SINK)
+            return true;
         why = "_ is no source";
         break;
     case FGS__O_VEC:

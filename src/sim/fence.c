@@ -41,7 +41,8 @@ bool fgs__sim_sel_fence(struct fgs__sim_decoder *d,
 
     if (!fgs__sim_only(d, src, groups, sizeof groups))
         return false;
-    if (src->op == FGS__OP_FENCE_PROXY ||
+    /* membar.proxy is fence.proxy of its kind (ISA 9.7.15.5). */
+    if (src->op == FGS__OP_FENCE_PROXY || src->op == FGS__OP_MEMBAR_PROXY ||
         src->op == FGS__OP_FENCE_MBARRIER_INIT) {
         out->run = run_proxy;
         return true;

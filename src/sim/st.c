@@ -121,8 +121,11 @@ const struct fgs__sim_insn *fgs__sim_st_any(struct fgs__sim_warp *w,
         atomic_thread_fence(memory_order_release);
     for (unsigned n = 0; n < (facts & COUNT_MASK); n++, widths >>= 4) {
         unsigned reg_size = widths & 7;
-        const void *from = fgs__sim_at(w, i->op[n]);
+        const void *from;
 
+        if (i->op[n] == FGS__SIM_NOREF) /* _ */
+            continue;
+        from = fgs__sim_at(w, i->op[n]);
         if (reg_size != size) {
             narrow(raw, size, from, reg_size);
             from = raw;
@@ -211,8 +214,8 @@ static bool decode_semantics(struct fgs__sim_decoder *d,
     }
 }
 
-/* A source: a register as it is, at least as wide as the type, or a constant
- * of the type. */
+/* A source: a register as it is, at least as wide as the type, a constant of
+ * the type, or _, whose bytes stay as they are. */
 static bool decode_src(struct fgs__sim_decoder *d,
                        const struct fgs__ptx_insn *src,
                        const struct fgs__ptx_operand *o, unsigned n,
@@ -220,6 +223,10 @@ static bool decode_src(struct fgs__sim_decoder *d,
 {
     unsigned bits = 8u << size;
 
+    if (o->kind == FGS__O_SINK) {
+        out->op[n] = FGS__SIM_NOREF;
+        return true;
+    }
     if (o->kind == FGS__O_REG)
         out->op[n] = fgs__sim_ref_reg(d, o, &bits);
     else
@@ -247,7 +254,7 @@ static void choose_fast(struct fgs__sim_insn *out, unsigned count,
     fgs__sim_fn run;
 
     for (unsigned n = 0; n < count; n++, widths >>= 4)
-        if ((widths & 7) != form.reg)
+        if ((widths & 7) != form.reg || out->op[n] == FGS__SIM_NOREF)
             return;
     if (form.reg == size && fgs__sim_near_moves(count, size) &&
         fgs__sim_near_takes(out)) {

@@ -44,7 +44,7 @@ static const char before[] =
     "    st.param.b32 [o], %r;\n"
     "    ret;\n}\n"
     ".visible .entry k(.param .u64 p_out)\n{\n"
-    "    .reg .u16 %h<4>;\n    .reg .u32 %r<16>;\n    .reg .u64 %d<16>;\n"
+    "    .reg .u16 %h<4>;\n    .reg .b32 %r<16>;\n    .reg .u64 %d<16>;\n"
     "    .reg .f32 %f<16>;\n    .reg .b128 %q<4>;\n    .reg .pred %p<8>;\n"
     "    .local .align 16 .b8 l[64];\n"
     "    ld.param.u64 %d0, [p_out];\n"
