@@ -181,13 +181,11 @@ CUresult fgs__sim_cuMemPoolCreate(CUmemoryPool *pool,
     r = fgs__sim_capture_unsafe(ctx);
     if (r)
         goto leave;
-    if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) {
+    /* Another device is no INVALID_DEVICE here (H200, driver 580). */
+    if (!pool || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+         props->location.id)) {
         r = CUDA_ERROR_INVALID_VALUE;
-        goto leave;
-    }
-    if (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-        props->location.id) {
-        r = CUDA_ERROR_INVALID_DEVICE;
         goto leave;
     }
     if (props->handleTypes ||

@@ -382,6 +382,10 @@ static void pools_keep_their_attributes(void **state)
     CU(cuMemPoolDestroy(cur), ERROR_INVALID_VALUE);
     props.handleTypes = 1;
     CU(cuMemPoolCreate(&pool, &props), ERROR_NOT_SUPPORTED);
+    props.handleTypes = 0;
+    props.location.id = 9; /* as on an H200 */
+    CU(cuMemPoolCreate(&pool, &props), ERROR_INVALID_VALUE);
+    props.location.id = 0;
     props.allocType = 0;
     CU(cuMemPoolCreate(&pool, &props), ERROR_INVALID_VALUE);
 }
