@@ -34,15 +34,21 @@ static void spin(struct work *w)
         w->value ^= x[k];
 }
 
+static void copy(struct work *w)
+{
+    for (uint64_t n = w->rounds; n; n--) {
+        memcpy(w->to, w->from, COPY_BYTES);
+        w->from[n % COPY_BYTES]++; /* the next is no repetition */
+    }
+}
+
 static void *work(void *cookie)
 {
     struct work *w = cookie;
 
-    for (uint64_t n = w->from ? w->rounds : 0; n; n--) {
-        memcpy(w->to, w->from, COPY_BYTES);
-        w->from[n % COPY_BYTES]++; /* the next is no repetition */
-    }
-    if (!w->from)
+    if (w->from)
+        copy(w);
+    else
         spin(w);
     return NULL;
 }

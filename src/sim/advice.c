@@ -110,23 +110,27 @@ static void join(struct fgs__sim_device *dev)
         dev->advices = to + 1;
 }
 
-CUresult fgs__sim_advise(struct fgs__sim_device *dev,
-                         const struct fgs__sim_advised *at, int advice,
-                         int place)
+CUresult fgs__sim_advice_room(struct fgs__sim_device *dev, size_t ranges)
 {
     void *items = dev->advice;
-    size_t i;
 
-    /* Two cuts, and a gap before each item and behind the last. */
+    /* Items lie between the ends of those that are there and of the ranges. */
     if (!fgs__vec_reserve(&dev->alloc, &items, &dev->advice_cap,
-                          2 * dev->advices + 6, sizeof *dev->advice))
+                          2 * (dev->advices + ranges), sizeof *dev->advice))
         return CUDA_ERROR_OUT_OF_MEMORY;
     dev->advice = items;
+    return CUDA_SUCCESS;
+}
+
+void fgs__sim_advise(struct fgs__sim_device *dev,
+                     const struct fgs__sim_advised *at, int advice, int place)
+{
+    size_t i;
+
     for (i = cover(dev, at); i < dev->advices && dev->advice[i].lo < at->hi;
          i++)
         change(&dev->advice[i], advice, place);
     join(dev);
-    return CUDA_SUCCESS;
 }
 
 static void keep_same(int *all, int one)

@@ -29,10 +29,11 @@ static inline unsigned fgs__sim_accessor(int place)
     return 1u << (place + 1);
 }
 
-/* For the pages of `at`.  On an error nothing has changed. */
-CUresult fgs__sim_advise(struct fgs__sim_device *dev,
-                         const struct fgs__sim_advised *at, int advice,
-                         int place);
+/* Room to advise so many ranges. */
+CUresult fgs__sim_advice_room(struct fgs__sim_device *dev, size_t ranges);
+/* For the pages of `at`. */
+void fgs__sim_advise(struct fgs__sim_device *dev,
+                     const struct fgs__sim_advised *at, int advice, int place);
 /* What holds for all pages of *at. */
 void fgs__sim_advice_of(const struct fgs__sim_device *dev,
                         struct fgs__sim_advised *at);

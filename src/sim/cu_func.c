@@ -257,11 +257,6 @@ static CUresult stream_of(struct fgs__sim_ctx **ctx, CUstream handle,
 
 /* An H200 gives neither flags nor id of a stream that is captured, and spoils
  * the capture; its priority it gives. */
-static CUresult not_captured(struct fgs__sim_stream *s)
-{
-    return fgs__sim_captured(s) ? fgs__sim_capture_refuse(s) : CUDA_SUCCESS;
-}
-
 CUresult fgs__sim_cuStreamGetFlags(CUstream stream, unsigned int *flags)
 {
     struct fgs__sim_stream *s;
@@ -270,7 +265,7 @@ CUresult fgs__sim_cuStreamGetFlags(CUstream stream, unsigned int *flags)
 
     if (r)
         return r;
-    r = flags ? not_captured(s) : CUDA_ERROR_INVALID_VALUE;
+    r = flags ? fgs__sim_uncaptured(s) : CUDA_ERROR_INVALID_VALUE;
     if (!r)
         *flags = s->flags;
     return fgs__sim_leave(r);
@@ -298,7 +293,7 @@ CUresult fgs__sim_cuStreamGetId(CUstream stream, unsigned long long *id)
 
     if (r)
         return r;
-    r = id ? not_captured(s) : CUDA_ERROR_INVALID_VALUE;
+    r = id ? fgs__sim_uncaptured(s) : CUDA_ERROR_INVALID_VALUE;
     if (!r)
         *id = s->handle;
     return fgs__sim_leave(r);

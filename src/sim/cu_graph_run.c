@@ -123,8 +123,8 @@ CUresult fgs__sim_cuGraphLaunch(CUgraphExec exec, CUstream stream)
         r = fgs__sim_stream_get(ctx, stream, &s);
     if (!r && g->ctx != ctx)
         r = CUDA_ERROR_INVALID_CONTEXT;
-    if (!r && fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
+    if (!r)
+        r = fgs__sim_uncaptured(s);
     if (!r)
         r = fgs__sim_graph_launch(g, s);
     return fgs__sim_leave(r);

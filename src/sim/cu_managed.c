@@ -2,7 +2,7 @@
 #include "sim/advice.h"
 #include "sim/device.h"
 
-/* Of an allocation, by pages.  `id` is the allocation's. */
+/* *at: the pages of the range, as far as they are the allocation's. */
 static CUresult check_managed(struct fgs__sim_ctx *ctx, uint64_t ptr,
                               uint64_t count, struct fgs__sim_advised *at)
 {
@@ -41,7 +41,9 @@ CUresult fgs__sim_cuMemAdvise(CUdeviceptr ptr, size_t count,
     if (!r && device != 0 && device != -1 /* the host */)
         r = CUDA_ERROR_INVALID_DEVICE;
     if (!r)
-        r = fgs__sim_advise(ctx->dev, &at, advice, device);
+        r = fgs__sim_advice_room(ctx->dev, 1);
+    if (!r)
+        fgs__sim_advise(ctx->dev, &at, advice, device);
     return fgs__sim_leave(r);
 }
 
@@ -74,14 +76,16 @@ CUresult fgs__sim_cuMemPrefetchAsync(CUdeviceptr ptr, size_t count,
     if (r)
         return r;
     r = fgs__sim_stream_get(ctx, stream, &s);
-    if (!r && fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
+    if (!r)
+        r = fgs__sim_uncaptured(s);
     if (!r)
         r = check_managed(ctx, ptr, count, &at);
     if (!r && device != 0 && device != -1)
         r = CUDA_ERROR_INVALID_DEVICE;
     if (!r)
-        r = fgs__sim_advise(ctx->dev, &at, FGS__SIM_PREFETCHED, device);
+        r = fgs__sim_advice_room(ctx->dev, 1);
+    if (!r)
+        fgs__sim_advise(ctx->dev, &at, FGS__SIM_PREFETCHED, device);
     return fgs__sim_leave(r);
 }
 
@@ -138,12 +142,14 @@ static CUresult enter_ranges(struct fgs__sim_ctx **ctx, CUstream stream,
     if (!r && (*s == (*ctx)->legacy || q->flags || !q->count || !q->ptr ||
                !q->bytes))
         r = CUDA_ERROR_INVALID_VALUE;
-    if (!r && fgs__sim_captured(*s))
-        r = fgs__sim_capture_refuse(*s);
+    if (!r)
+        r = fgs__sim_uncaptured(*s);
     if (!r && places)
         r = check_places(q);
     for (size_t i = 0; !r && i < q->count; i++)
         r = check_managed(*ctx, q->ptr[i], q->bytes[i], &at);
+    if (!r && places)
+        r = fgs__sim_advice_room((*ctx)->dev, q->count);
     return r ? fgs__sim_leave(r) : r;
 }
 
@@ -181,21 +187,19 @@ static CUresult discard(struct fgs__sim_stream *s, const struct ranges *q)
     return r;
 }
 
-/* The place that is listed for each range; checked before. */
-static CUresult prefetch(struct fgs__sim_ctx *ctx, const struct ranges *q)
+/* The place that is listed for each range.  They were checked, and there is
+ * room for them. */
+static void prefetch(struct fgs__sim_ctx *ctx, const struct ranges *q)
 {
     struct fgs__sim_advised at;
     CUdevice device = -1;
-    CUresult r = CUDA_SUCCESS;
 
-    for (size_t i = 0, k = 0; !r && i < q->count; i++) {
+    for (size_t i = 0, k = 0; i < q->count; i++) {
         if (k < q->locs && q->idx[k] == i)
             device_of(&q->loc[k++], &device);
-        r = check_managed(ctx, q->ptr[i], q->bytes[i], &at);
-        if (!r)
-            r = fgs__sim_advise(ctx->dev, &at, FGS__SIM_PREFETCHED, device);
+        if (!check_managed(ctx, q->ptr[i], q->bytes[i], &at))
+            fgs__sim_advise(ctx->dev, &at, FGS__SIM_PREFETCHED, device);
     }
-    return r;
 }
 
 CUresult fgs__sim_cuMemPrefetchBatchAsync(CUdeviceptr *ptrs, size_t *bytes,
@@ -209,7 +213,10 @@ CUresult fgs__sim_cuMemPrefetchBatchAsync(CUdeviceptr *ptrs, size_t *bytes,
     struct fgs__sim_ctx *ctx;
     CUresult r = enter_ranges(&ctx, stream, &q, true, &s);
 
-    return r ? r : fgs__sim_leave(prefetch(ctx, &q));
+    if (r)
+        return r;
+    prefetch(ctx, &q);
+    return fgs__sim_leave(r);
 }
 
 CUresult fgs__sim_cuMemDiscardBatchAsync(CUdeviceptr *ptrs, size_t *bytes,
@@ -236,8 +243,10 @@ CUresult fgs__sim_cuMemDiscardAndPrefetchBatchAsync(
 
     if (r)
         return r;
-    r = prefetch(ctx, &q);
-    return fgs__sim_leave(r ? r : discard(s, &q));
+    r = discard(s, &q);
+    if (!r)
+        prefetch(ctx, &q);
+    return fgs__sim_leave(r);
 }
 
 static int type_of(int place)

@@ -58,8 +58,8 @@ CUresult fgs__sim_cuStreamDestroy(CUstream stream)
     r = fgs__sim_stream_get(ctx, stream, &s);
     if (!r && (s == ctx->legacy || s->thread))
         r = CUDA_ERROR_INVALID_VALUE;
-    if (!r && fgs__sim_captured(s))
-        r = fgs__sim_capture_refuse(s);
+    if (!r)
+        r = fgs__sim_uncaptured(s);
     if (!r) {
         fgs__sim_handle_free(&ctx->dev->handles, s->handle);
         s->destroyed = true;
@@ -79,8 +79,8 @@ static CUresult waitable(struct fgs__sim_ctx *ctx, CUstream handle,
         r = fgs__sim_capture_implicit(*s);
     if (!r)
         r = fgs__sim_capture_unsafe(ctx);
-    if (!r && fgs__sim_captured(*s))
-        r = fgs__sim_capture_refuse(*s);
+    if (!r)
+        r = fgs__sim_uncaptured(*s);
     return r;
 }
 

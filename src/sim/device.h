@@ -433,6 +433,11 @@ void fgs__sim_ctx_fault(struct fgs__sim_ctx *ctx, CUresult cu,
 bool fgs__sim_captured(const struct fgs__sim_stream *s);
 /* A call that a capture cannot hold: spoils the capture; its error. */
 CUresult fgs__sim_capture_refuse(struct fgs__sim_stream *s);
+/* The same where the stream is captured. */
+static inline CUresult fgs__sim_uncaptured(struct fgs__sim_stream *s)
+{
+    return fgs__sim_captured(s) ? fgs__sim_capture_refuse(s) : CUDA_SUCCESS;
+}
 /* The same for a call that concerns all streams. */
 CUresult fgs__sim_capture_check(struct fgs__sim_ctx *ctx);
 CUresult fgs__sim_capture_record(struct fgs__sim_event *e,

@@ -1,15 +1,12 @@
 /* test_sim_advice.c -- what a program says of managed memory, and asks then */
 #include "sim_calls.h"
 
-static struct sim s;
-
 static int setup(void **state)
 {
     fgs_sim_config cfg = sim_config();
 
     (void)state;
-    cfg.memory = 64 << 20;
-    s = sim_open(&cfg, HEAD AFFINE POKE);
+    sim_open(&cfg, NULL);
     return 0;
 }
 
@@ -89,6 +86,34 @@ static void advice_is_remembered(void **state)
     OK(cuMemFree(p));
 }
 
+/* Each place is for the ranges from its index on. */
+static void batches_are_remembered(void **state)
+{
+    enum { PAGE = 65536 };
+    CUmemLocation place[2] = { { .type = CU_MEM_LOCATION_TYPE_HOST },
+                               { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+    size_t bytes[3] = { PAGE, PAGE, PAGE }, first[2] = { 0, 2 };
+    CUdeviceptr p, at[3];
+    CUstream stream;
+
+    (void)state;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAllocManaged(&p, 4 * PAGE, CU_MEM_ATTACH_GLOBAL));
+    for (int i = 0; i < 3; i++)
+        at[i] = p + (size_t)i * PAGE;
+    OK(cuMemPrefetchBatchAsync(at, bytes, 3, place, first, 2, 0, stream));
+    range(-1, 4, p, 2 * PAGE);
+    range(0, 4, p + 2 * PAGE, PAGE);
+    range(-2, 4, p + 3 * PAGE, PAGE);
+    place[0].type = CU_MEM_LOCATION_TYPE_DEVICE;
+    OK(cuMemDiscardAndPrefetchBatchAsync(at, bytes, 3, place, first, 1, 0,
+                                         stream));
+    range(0, 4, p, 3 * PAGE);
+    OK(cuStreamSynchronize(stream));
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFree(p));
+}
+
 /* Ranges that overlap in all ways, against a table of single pages. */
 static void ranges_are_the_sum_of_their_pages(void **state)
 {
@@ -125,12 +150,11 @@ static void ranges_are_the_sum_of_their_pages(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(advice_is_remembered),
-        T(ranges_are_the_sum_of_their_pages),
+        cmocka_unit_test(advice_is_remembered),
+        cmocka_unit_test(batches_are_remembered),
+        cmocka_unit_test(ranges_are_the_sum_of_their_pages),
     };
-#undef T
 
-    return cmocka_run_group_tests_name("sim_advice", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("sim_advice", tests, setup, teardown);
 }
